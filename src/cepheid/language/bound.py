@@ -1,0 +1,166 @@
+"""A query that fits its schema: what bind returns, and what the plan and the oracle read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from cepheid.events.schema import Schema
+from cepheid.events.types import DataType
+from cepheid.language.tree import Expression, Pattern, Policy, Query, Skip
+
+
+@dataclass(frozen=True)
+class Function:
+    """A registered Python function: what it is called with, and what it gives.
+
+    Attributes:
+        arguments: the types of its arguments.
+        result: the type of its result.
+        call: gets Python values (None for NULL), gives one.
+    """
+
+    name: str
+    arguments: tuple[DataType, ...]
+    result: DataType
+    call: Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Store:
+    """A declared remote store: the types of its key and of the fields of its elements.
+
+    Attributes:
+        key: the types of the parts of the key.
+        fields: field -> type. An element without fields has the one entry ``""``.
+    """
+
+    name: str
+    key: tuple[DataType, ...]
+    fields: Mapping[str, DataType]
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What a query may name besides events."""
+
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    stores: Mapping[str, Store] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the pattern.
+
+    Attributes:
+        name: as written; ``#0``, ``#1``, ... for elements without a name, which cannot be written.
+        types: the event types it takes, over all places where it stands; empty for any.
+        fields: the attributes it has.
+        loop: it may take more than one event: it stands under a quantifier with a maximum over 1.
+        own_loop: the quantifier stands on the variable itself (a Kleene variable), not on a group.
+        optional: a match may leave it unbound (under ``?``, ``*``, ``{0,m}``, in OR, not chosen in ANY).
+        negated: it stands under NOT.
+        groups: ids of the repeated groups around it, outermost first (not its own quantifier).
+    """
+
+    name: str
+    types: tuple[str, ...]
+    fields: Mapping[str, DataType]
+    loop: bool
+    own_loop: bool
+    optional: bool
+    negated: bool
+    groups: tuple[int, ...] = ()
+
+    @property
+    def hidden(self) -> bool:
+        """True where the text gives the element no name."""
+        return self.name.startswith("#")
+
+
+@dataclass(frozen=True)
+class Conjunct:
+    """One operand of WHERE, NOT pushed inward (SEMANTICS 4.1).
+
+    Attributes:
+        expression: the condition. Literals have been brought to the type of what they meet: text that
+            met a timestamp is a TIMESTAMP literal, a number that met a decimal is a DECIMAL one, a
+            number that met a float is a FLOAT one.
+        variables: names of the variables in it, in the order of the text of the pattern.
+        negated: the negated variable among them, or None (two are refused).
+    """
+
+    expression: Expression
+    variables: tuple[str, ...]
+    negated: str | None = None
+
+
+@dataclass(frozen=True)
+class Returned:
+    """One column of the output: ``b.x`` of a loop variable is a LIST."""
+
+    name: str
+    expression: Expression
+    type: DataType
+
+
+@dataclass(frozen=True)
+class BoundWindow:
+    """The windows, in microseconds or events.
+
+    Attributes:
+        within_us, within_events: ``WITHIN``; at most one is set.
+        exclusive: ``last - first < within_us`` instead of ``<=``.
+        each_us, each_events: ``BETWEEN EACH``.
+        size_us, slide_us / size_events, slide_events: ``WINDOW ... SLIDE ...``.
+        closed: the sliding window holds its end.
+        one_match: at most one match is reported per window.
+    """
+
+    within_us: int | None = None
+    within_events: int | None = None
+    exclusive: bool = False
+    each_us: int | None = None
+    each_events: int | None = None
+    size_us: int | None = None
+    slide_us: int | None = None
+    size_events: int | None = None
+    slide_events: int | None = None
+    closed: bool = False
+    one_match: bool = False
+
+
+@dataclass(frozen=True)
+class BoundQuery:
+    """A query that fits its schema.
+
+    Attributes:
+        query: the tree as written.
+        schema: the events.
+        pattern: the pattern with a name on every element, and nothing else changed.
+        variables: name -> variable, in the order of the text (first place of each).
+        conjuncts: the condition.
+        partition: the expressions of SAME, each over one event (``variable`` None).
+        window, policy, skip: as they apply; a policy is always named here.
+        returns: the output columns that RETURN names; empty for the default output.
+        parameters: name -> type, of the parameters in the query.
+        types: the type of every expression node in ``conjuncts``, ``partition`` and ``returns``, by the
+            node itself (equal nodes have equal types).
+        catalog: the functions and stores that the query may name.
+        text: the text that errors point into (the printed query where it was built).
+    """
+
+    query: Query
+    schema: Schema
+    pattern: Pattern
+    variables: Mapping[str, Variable]
+    conjuncts: tuple[Conjunct, ...]
+    partition: tuple[Expression, ...]
+    window: BoundWindow
+    policy: Policy
+    skip: Skip
+    returns: tuple[Returned, ...]
+    parameters: Mapping[str, DataType]
+    types: Mapping[Expression, DataType]
+    catalog: Catalog
+    text: str
