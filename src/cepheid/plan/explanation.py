@@ -119,3 +119,15 @@ class Explanation:
     columns: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What stands below the automaton, (name, value); a value is empty where there is nothing to say."""
+        return (
+            ("policy", self.policy),
+            ("window", self.window),
+            ("partition", ", ".join(self.partition) or "one, of all events"),
+            ("after a match", self.skip),
+            ("returns", ", ".join(self.returns) or "the default columns"),
+            ("columns read", ", ".join(self.columns)),
+        )

@@ -48,10 +48,14 @@ def wrap(text: str, n_max: int) -> list[str]:
 SANS_CELL = 0.61
 """Width of a cell of the sans font in units of its size; wide enough for the widest usual fallback (DejaVu Sans)."""
 
+BOLD_CELL = 0.69
+"""The same of the sans font in bold."""
+
 MONO_CELL = 0.605
 """Width of a cell of the monospaced font in units of its size."""
 
 
-def width_px(text: str, size_px: float, *, mono: bool = False) -> float:
+def width_px(text: str, size_px: float, *, mono: bool = False, bold: bool = False) -> float:
     """An estimate, on the large side, of the width of ``text`` in pixels."""
-    return n_cells(text) * size_px * (MONO_CELL if mono else SANS_CELL)
+    cell = MONO_CELL if mono else BOLD_CELL if bold else SANS_CELL
+    return n_cells(text) * size_px * cell

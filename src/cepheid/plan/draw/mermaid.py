@@ -38,8 +38,8 @@ def _shape(state: State) -> str:
 def _edge(edge: Edge, names: dict[int, str], index: int) -> str:
     source, target = names[edge.source], names[edge.target]
     words = [edge.label, *edge.predicates]
-    if edge.policy:
-        words.insert(0, f"[{edge.policy}]")
+    if edge.policy and not edge.label.startswith(edge.policy):
+        words.insert(0, edge.policy)
     label = _quoted(*(w for w in words if w))
     if edge.kind is EdgeKind.NEGATED:
         # A node of its own: the event that must not come leads to no state of the automaton.

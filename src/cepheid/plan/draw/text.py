@@ -12,6 +12,7 @@ def to_text(explanation: Explanation, *, width: int = 100) -> str:
     """The automaton from top to bottom, then the predicates and the facts of the query.
 
     Args:
+        explanation: what to write.
         width: columns of the terminal; longer predicates and facts are wrapped.
     """
     parts = [_automaton(explanation), _predicates(explanation, width), _facts(explanation, width)]
@@ -38,7 +39,6 @@ def _automaton(explanation: Explanation) -> str:
 
 def _state(state: State) -> str:
     name = one_line(state.label) or ("start" if state.initial else "·")
-    name += "+" if state.kleene else ""
     return f"(({name}))" if state.accepting else f"({name})"
 
 
@@ -58,8 +58,8 @@ def _edge(edge: Edge, following: dict[int, int], labels: dict[int, str], numbers
         text = label
     else:
         text = f"{label}  → {labels[edge.target]}"
-    if edge.policy:
-        text += f"  [{edge.policy}]"
+    if edge.policy and not label.startswith(edge.policy):
+        text = f"{edge.policy} {text}"
     tested = [f"[{numbers[p]}]" if p in numbers else one_line(p) for p in edge.predicates]
     return text + ("   if " + " ".join(tested) if tested else "")
 
@@ -87,7 +87,7 @@ def _pad(text: str, width: int) -> str:
 
 
 def _facts(explanation: Explanation, width: int) -> str:
-    facts = [(name, value) for name, value in facts_of(explanation) if value]
+    facts = [(name, value) for name, value in explanation.facts if value]
     facts.extend(("warning", warning) for warning in explanation.warnings)
     facts.extend(("note", note) for note in explanation.notes)
     pad = max(len(name) for name, _ in facts)
@@ -97,15 +97,3 @@ def _facts(explanation: Explanation, width: int) -> str:
         lines.append(f"  {name.ljust(pad)}  {first}")
         lines.extend(f"  {' ' * pad}  {line}" for line in rest)
     return "\n".join(lines)
-
-
-def facts_of(explanation: Explanation) -> list[tuple[str, str]]:
-    """The facts that stand below the automaton, (name, value); a value is empty where there is none."""
-    return [
-        ("policy", explanation.policy),
-        ("window", explanation.window),
-        ("partition", ", ".join(explanation.partition) or "one, of all events"),
-        ("after a match", explanation.skip),
-        ("returns", ", ".join(explanation.returns) or "the default columns"),
-        ("columns read", ", ".join(explanation.columns)),
-    ]
