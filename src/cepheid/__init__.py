@@ -1,0 +1,3 @@
+"""Complex event processing for Python, on Spark."""
+
+__version__ = "0.1.0"

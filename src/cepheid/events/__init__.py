@@ -1,0 +1,1 @@
+"""What flows: types, schema, columnar batches, time."""

@@ -42,6 +42,7 @@ class DataType:
 
     @property
     def is_number(self) -> bool:
+        """True for INT, FLOAT and DECIMAL."""
         return self.kind in (Kind.INT, Kind.FLOAT, Kind.DECIMAL)
 
     def field(self, name: str) -> DataType | None:
@@ -72,16 +73,20 @@ OTHER = DataType(Kind.OTHER)
 
 
 def decimal(precision: int, scale: int) -> DataType:
+    """The type of decimals with ``precision`` digits, ``scale`` of them after the point."""
     return DataType(Kind.DECIMAL, precision=precision, scale=scale)
 
 
 def list_of(element: DataType) -> DataType:
+    """The type of lists of ``element``."""
     return DataType(Kind.LIST, element=element)
 
 
 def set_of(element: DataType) -> DataType:
+    """The type of sets of ``element``."""
     return DataType(Kind.SET, element=element)
 
 
 def struct(**fields: DataType) -> DataType:
+    """The type of structs with these fields, in this order."""
     return DataType(Kind.STRUCT, fields=tuple(fields.items()))

@@ -1,0 +1,1 @@
+"""From a bound query to an automaton with classified predicates; the plan is data."""

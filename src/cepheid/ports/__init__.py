@@ -1,0 +1,1 @@
+"""Protocols where rooms meet: policies, stores, clock, telemetry."""

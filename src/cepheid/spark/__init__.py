@@ -1,0 +1,1 @@
+"""Patterns in Spark DataFrames, batch and streaming; the only room that imports PySpark."""

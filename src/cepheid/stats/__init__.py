@@ -1,0 +1,1 @@
+"""Online estimators: rates, selectivities, histograms."""

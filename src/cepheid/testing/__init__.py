@@ -1,0 +1,1 @@
+"""For tests of queries: the oracle that says what a query means, and random queries and streams."""

@@ -1,0 +1,1 @@
+"""Rules that turn a plan into an equivalent one; one rule per file."""

@@ -1,0 +1,70 @@
+# Everything a person does in this checkout. `make` alone lists it.
+# Needs make, a Python 3.11 or newer and, for Spark, Java 17 or newer (installed where apt-get may be used).
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MINUTES ?= 10
+UV ?= uv
+
+PY := .venv/bin/python
+# The stamps carry the checksum of what they stand for: a changed lock makes a new environment.
+LOCKED := .venv/locked-$(shell cksum < requirements.lock | cut -d' ' -f1)
+READY := .venv/ready-$(shell cat requirements.lock pyproject.toml | cksum | cut -d' ' -f1)
+# For recipes that need Spark: stops with one line where there is no Java.
+WITH_JAVA := java_home="$$(scripts/java.sh)" || exit 1; export JAVA_HOME="$$java_home";
+# For recipes that can leave Spark out: says so and goes on, except in CI.
+WITH_JAVA_IF_ANY := java_home="$$(scripts/java.sh)" || { [ -z "$$CI" ] || exit 1; echo "without Java: tests on Spark are skipped"; }; \
+	[ -z "$$java_home" ] || export JAVA_HOME="$$java_home";
+
+.PHONY: help setup java demo test check bench figures fuzz ci lock clean
+
+help:  ## this list
+	@awk 'BEGIN {FS = ":.*  ## "} /^[a-z]+:.*  ## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+setup: $(READY)  ## .venv with everything requirements.lock names, and cepheid itself
+
+$(LOCKED):
+	@scripts/setup.sh
+	@touch $@
+
+$(READY): $(LOCKED)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@rm -f .venv/ready-*
+	@touch $@
+
+java:  ## find Java 17 or newer for Spark, or install it where apt-get may be used
+	@home="$$(scripts/java.sh)" && echo "Java for Spark: $$home"
+
+demo: setup  ## detect patterns in the flights of New York, 2013, in this process and on Spark
+	@$(WITH_JAVA) .venv/bin/cepheid demo
+
+test: setup  ## the tests, without the slow ones (under ten minutes)
+	@$(WITH_JAVA_IF_ANY) $(PY) -m pytest -m "not slow"
+
+check: setup  ## style, types, who imports whom, docstrings
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+	@$(PY) -m pytest -q tests/architecture
+
+bench: setup  ## events per second of the engine alone and under Spark, beside a reference
+	@$(PY) -m benchmarks.engine
+	@$(WITH_JAVA) $(PY) -m benchmarks.spark
+
+figures: setup  ## the figures of the papers, the paper's number beside ours
+	@scripts/figures.sh
+
+fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
+	@$(PY) scripts/fuzz.py --minutes $(MINUTES)
+
+ci: check  ## everything: checks, all tests with the slow ones
+	@$(WITH_JAVA) $(PY) -m pytest
+
+lock:  ## resolve the dependencies of pyproject.toml anew (needs uv)
+	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links --universal \
+		--fork-strategy fewest --python-version 3.11 --all-extras --group dev --no-annotate \
+		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
+
+clean:  ## remove what make made: .venv, caches, build results
+	@rm -rf .venv dist build figures .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
