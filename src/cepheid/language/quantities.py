@@ -1,0 +1,105 @@
+"""The values of numbers, lengths of time and timestamps as a query writes them."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+
+from cepheid.errors import QueryError, Span
+from cepheid.events.schema import TIME_UNITS
+from cepheid.language.lexer import UNITS, Token
+from cepheid.language.tree import Literal, LiteralKind
+
+_SUFFIX = {"k": 1_000, "K": 1_000, "M": 1_000_000}
+_MAX_DIGITS = 400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def number(token: Token) -> Literal:
+    """The literal that ``token`` (a NUMBER) writes: INT without a point or exponent, else FLOAT."""
+    value = _exact(token)
+    if isinstance(value, Fraction):
+        # 1.5K is the whole number 1500; 1.0005K is 1000.5.
+        if value.denominator == 1 and (token.value[-1] in _SUFFIX or token.value.replace("_", "").isdigit()):
+            return Literal(int(value), LiteralKind.INT, span=token.span)
+        value = float(value)
+    return Literal(value, LiteralKind.FLOAT, span=token.span)
+
+
+def extent_value(token: Token, unit: str | None, factor: int) -> int | float:
+    """The number of a window's length.
+
+    Args:
+        token: a NUMBER.
+        unit: the unit of the tree, or None.
+        factor: how many of ``unit`` one of the written unit is.
+    """
+    value = _exact(token)
+    if isinstance(value, Fraction):
+        value *= factor
+        whole: int | float = int(value) if value.denominator == 1 else float(value)
+    else:
+        whole = value * factor
+        if whole.is_integer():
+            whole = int(whole)
+    if unit == "events" and not isinstance(whole, int):
+        raise QueryError("a number of events is whole", remedy="write WITHIN 2000 EVENTS", span=token.span)
+    if whole > 2**63 - 1:
+        raise QueryError("this window is longer than any time", remedy="write a smaller number", span=token.span)
+    return whole
+
+
+def duration_us(token: Token, unit: Token) -> int:
+    """The microseconds of ``token`` (a NUMBER) in ``unit`` (a UNIT)."""
+    span = token.span.join(unit.span)
+    name, factor = UNITS[unit.value.lower()]
+    if name == "events":
+        raise QueryError(
+            "a number of events is no length of time",
+            remedy="events are counted in WITHIN 2000 EVENTS; in a condition use count(b)",
+            span=span,
+        )
+    value = _exact(token)
+    if not isinstance(value, Fraction):
+        value = Fraction(value)
+    us = value * factor * TIME_UNITS[name]
+    if us.denominator != 1:
+        raise QueryError(
+            "a length of time is a whole number of microseconds", remedy="round it to microseconds", span=span
+        )
+    return int(us)
+
+
+def timestamp_us(text: str, span: Span | None) -> int:
+    """Microseconds since the epoch of an ISO timestamp; UTC where it names no zone."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        since = moment - _EPOCH
+    except (ValueError, OverflowError):
+        raise QueryError(
+            f"{text!r} is no timestamp",
+            remedy="write TIMESTAMP '2024-01-31 10:00:00', with +02:00 or Z at the end where it is not UTC",
+            span=span,
+        ) from None
+    return since // timedelta(microseconds=1)
+
+
+def _exact(token: Token) -> Fraction | float:
+    """The value of ``token``: a fraction, or a float where it has an exponent."""
+    raw = token.value.replace("_", "")
+    if len(raw) > _MAX_DIGITS:
+        raise QueryError(
+            "this number has too many digits", remedy=f"write at most {_MAX_DIGITS} characters", span=token.span
+        )
+    factor = _SUFFIX.get(raw[-1], 1)
+    if factor > 1:
+        raw = raw[:-1]
+    if "e" in raw or "E" in raw:
+        value = float(raw) * factor
+        if not math.isfinite(value):
+            raise QueryError("this number is too large", remedy="numbers go up to about 1.8e308", span=token.span)
+        return value
+    return Fraction(raw) * factor
