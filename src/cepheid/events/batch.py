@@ -1,0 +1,183 @@
+"""A batch of events as columns, in the order of the events; what the engine steps over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.errors import SchemaError
+from cepheid.events.column import (
+    AnyColumn,
+    ArrowColumn,
+    Column,
+    Int32Array,
+    Int64Array,
+    constant,
+    text_column,
+    unify,
+)
+from cepheid.events.convert import column_of, one_array
+from cepheid.events.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Rejected:
+    """Events that were left out because they cannot be placed: no time, no type.
+
+    Attributes:
+        rows: positions in the caller's table, ascending, int64.
+        columns: for each, the column at fault.
+        reasons: for each, what is wrong.
+    """
+
+    rows: Int64Array
+    columns: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Column at fault -> number of events."""
+        return Counter(self.columns)
+
+    def table(self) -> Any:
+        """The same as a pyarrow Table with the columns row (int64), column and reason (string)."""
+        return pa.table(
+            {
+                "row": pa.array(self.rows, pa.int64()),
+                "column": pa.array(self.columns, pa.string()),
+                "reason": pa.array(self.reasons, pa.string()),
+            }
+        )
+
+
+NOTHING_REJECTED = Rejected(np.zeros(0, np.int64), (), ())
+
+
+@dataclass(frozen=True, eq=False)
+class EventBatch:
+    """Events in the order that patterns are matched in: by time, then by order key (SEMANTICS 1.1).
+
+    A *position* is the number of an event in that order, a *row* its number in the caller's table.
+
+    Attributes:
+        table: the caller's pyarrow Table, in the caller's order, with the rejected events.
+        schema: what the columns are.
+        time_us: event times, int64 microseconds since the epoch, ascending, shape (n,).
+        type_codes: event types, int32 indices into ``type_names``, shape (n,); None where the schema names no
+            type column.
+        type_names: the event types, each once, in no particular order; some may not occur.
+        rows: position -> row, int64, shape (n,); None where they are the same.
+        rejected: the events that were left out.
+        n_floored: attribute -> number of values that lost nanoseconds; complete for the time, and for the
+            columns that were asked for so far.
+    """
+
+    table: Any
+    schema: Schema
+    time_us: Int64Array
+    type_codes: Int32Array | None
+    type_names: tuple[str, ...]
+    rows: Int64Array | None = None
+    rejected: Rejected = NOTHING_REJECTED
+    n_floored: dict[str, int] = field(default_factory=dict)
+    _columns: dict[tuple[str, ...], AnyColumn] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.time_us)
+
+    def column(self, path: tuple[str, ...]) -> AnyColumn:
+        """An attribute of all events, by position; converted at the first call and kept.
+
+        Args:
+            path: the name of a column, and of the fields inside it: ``("address", "city")``.
+
+        Returns:
+            A `Column`, or an `ArrowColumn` for lists, structs and what cannot be computed with.
+
+        Raises:
+            SchemaError: there is no such column or field.
+            DataError: a value does not fit int64.
+        """
+        have = self._columns.get(path)
+        if have is not None:
+            return have
+        name = ".".join(path)
+        column, n_floored = column_of(self._nested(path), name)
+        if n_floored:
+            self.n_floored[name] = n_floored
+        if self.rows is not None:
+            column = column.take(self.rows)
+        self._columns[path] = column
+        return column
+
+    def put_column(self, path: tuple[str, ...], column: AnyColumn) -> None:
+        """Make ``column`` (by position) what `column` returns for ``path`` from now on.
+
+        For callers that have it in a better form: text with a dictionary that several columns share.
+        """
+        self._columns[path] = column
+
+    def arrow(self, path: tuple[str, ...], positions: Int64Array | None = None) -> Any:
+        """An attribute as an Arrow array of the type that it came in with.
+
+        Args:
+            path: as for `column`.
+            positions: the events to give it of, or None for all; negative for a NULL.
+        """
+        values = self._nested(path)
+        if positions is None:
+            return one_array(values if self.rows is None else values.take(pa.array(self.rows)))
+        return one_array(take_rows(values, self.rows_of(positions)))
+
+    def rows_of(self, positions: Int64Array) -> Int64Array:
+        """The rows of the caller's table in which the events lie; negative positions stay as they are."""
+        if self.rows is None:
+            return positions
+        if len(self.rows) == 0 or not len(positions) or positions.min() >= 0:
+            return self.rows[positions] if len(self.rows) else positions
+        return np.where(positions >= 0, self.rows[positions], -1)
+
+    def _nested(self, path: tuple[str, ...]) -> Any:
+        name, *fields = path
+        if name not in self.table.column_names:
+            raise SchemaError(
+                f"the events have no column {name!r}",
+                remedy=f"the columns are: {', '.join(self.table.column_names) or 'none'}",
+            )
+        values = self.table.column(name)
+        for depth, inner in enumerate(fields, start=1):
+            index = values.type.get_field_index(inner) if pa.types.is_struct(values.type) else -1
+            if index < 0:
+                raise SchemaError(f"the column {'.'.join(path[:depth])!r} has no field {inner!r}")
+            # struct_field gives NULL where the struct itself is NULL, which reading the child does not.
+            values = pc.struct_field(values, [index])
+        return values
+
+
+def take_rows(values: Any, rows: Int64Array) -> Any:
+    """The given rows of an Arrow array or table; NULL for negative ones (of an array)."""
+    if len(rows) and rows.min() < 0:
+        return values.take(pa.array(rows, mask=rows < 0))
+    return values.take(pa.array(rows))
+
+
+__all__ = [
+    "AnyColumn",
+    "ArrowColumn",
+    "Column",
+    "EventBatch",
+    "Rejected",
+    "constant",
+    "take_rows",
+    "text_column",
+    "unify",
+]
