@@ -1,0 +1,128 @@
+"""A Spark session in this process, for jobs and commands that are not given one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cepheid.errors import SetupError
+
+LEAST_JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
+
+ARROW_BATCH_ROWS = 64_000
+"""Rows in one batch on their way to a Python worker; Spark's own default is 10,000."""
+
+_INSTALL = (
+    f"install a Java {LEAST_JAVA} or newer (for instance the package openjdk-17-jre-headless) and set JAVA_HOME to it"
+)
+
+
+def local_session(
+    app_name: str = "cepheid",
+    *,
+    cores: int | None = None,
+    memory: str | None = None,
+    shuffle_partitions: int | None = None,
+    config: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Start Spark in this process, or take the session that runs in it.
+
+    The settings that matter to `detect`: larger Arrow batches, no user interface, the Python of this process on the
+    executors, and a warehouse outside the current folder.
+
+    Args:
+        app_name: what the session is called.
+        cores: how many cores it uses; default all.
+        memory: memory of the JVM (``"4g"``); default Spark's own.
+        shuffle_partitions: partitions of a shuffle; default twice the cores.
+        config: further settings, which win over those above.
+
+    Raises:
+        SetupError: Java is missing, too old or cannot run Spark; says what to install.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        for key, value in (config or {}).items():
+            active.conf.set(key, value)
+        return active
+    check_java()
+    n_cores = cores or os.cpu_count() or 1
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(shuffle_partitions or 2 * n_cores),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH_ROWS),
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"{app_name}-warehouse"),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.log.level": "WARN",
+    }
+    if memory is not None:
+        settings["spark.driver.memory"] = memory
+    if "PYSPARK_PYTHON" not in os.environ:
+        settings["spark.pyspark.python"] = sys.executable
+    builder = SparkSession.builder.appName(app_name).master(f"local[{n_cores}]")
+    for key, value in {**settings, **(config or {})}.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except PySparkException as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise SetupError(
+            f"Spark's Java process ended before it was ready ({java_command()})",
+            remedy="its message stands above; a Java without the module jdk.incubator.vector cannot run Spark: "
+            + _INSTALL,
+        ) from error
+
+
+def java_command() -> str:
+    """The Java that Spark starts: that of JAVA_HOME, else the one on the PATH.
+
+    Raises:
+        SetupError: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        command = Path(home) / "bin" / ("java.exe" if os.name == "nt" else "java")
+        if not command.is_file():
+            raise SetupError(
+                f"JAVA_HOME is {home!r}, where there is no Java", remedy=f"correct or unset JAVA_HOME, or {_INSTALL}"
+            )
+        return str(command)
+    found = shutil.which("java")
+    if found is None:
+        raise SetupError("Spark needs Java, and there is none on this machine", remedy=_INSTALL)
+    return found
+
+
+def check_java() -> None:
+    """Raise SetupError where the Java that Spark would start is missing or too old."""
+    command = java_command()
+    try:
+        said = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except OSError as error:
+        raise SetupError(f"{command} cannot be started: {error}", remedy=_INSTALL) from error
+    version = java_version(said.stderr + said.stdout)
+    if version is None:
+        raise SetupError(f"{command} -version says no version of Java", remedy=_INSTALL)
+    if version < LEAST_JAVA:
+        raise SetupError(f"Spark needs Java {LEAST_JAVA} or newer, and {command} is Java {version}", remedy=_INSTALL)
+
+
+def java_version(said: str) -> int | None:
+    """The feature version in what ``java -version`` prints (8 for ``1.8.0_402``), or None."""
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    if found is None:
+        return None
+    major = int(found.group(1))
+    return int(found.group(2) or 0) if major == 1 else major
