@@ -1,8 +1,17 @@
-"""Settings that every test shares."""
+"""Settings and the Spark session that tests share."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # No deadline: the first example may compile a kernel or start a session.
 _SLOW_START = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -14,3 +23,45 @@ settings.register_profile(
     "fuzz", deadline=None, derandomize=False, max_examples=1000, print_blob=True, suppress_health_check=_SLOW_START
 )
 settings.load_profile("default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses the session: `-m "not spark"` leaves it out."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One session for all tests: two cores, no web pages, and nothing left behind in the current folder."""
+    # Imported here: most tests need no Spark.
+    from pyspark.sql import SparkSession
+
+    from cepheid.errors import SetupError
+    from cepheid.spark.session import check_java
+
+    try:
+        check_java()
+    except SetupError as error:
+        pytest.skip(f"no Spark: {error}")
+    folder = tmp_path_factory.mktemp("spark")
+    # PySpark reads the interpreter of its workers from the environment, not from the session's settings.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("cepheid-tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.local.dir", str(folder / "local"))
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={folder}")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.log.level", "WARN")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()

@@ -1,3 +1,46 @@
-"""Complex event processing for Python, on Spark."""
+"""Complex event processing for Python, on Spark: one pattern query for a table, a batch and a stream.
+
+    import cepheid as cep
+
+    query = cep.Query.parse("PATTERN SEQ(Order o, NOT Payment p, Parcel s) WHERE SAME[id] WITHIN 3 days")
+    cep.match(table, query, time="ts", type="kind")    # a pandas, Polars or Arrow table, in this process
+    cep.detect(df, query, time="ts", type="kind")      # a Spark DataFrame, batch or streaming
+
+Nothing heavy is imported before it is used: PySpark comes with the first `detect`, Numba with the first `match`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from cepheid import errors
+
+if TYPE_CHECKING:
+    from cepheid.language.bound import Catalog, Function, Store
+    from cepheid.query import Query
 
 __version__ = "0.1.0"
+
+__all__ = ["Catalog", "Function", "Query", "Store", "__version__", "errors"]
+
+_LAZY = {
+    "Catalog": "cepheid.language.bound",
+    "Function": "cepheid.language.bound",
+    "Query": "cepheid.query",
+    "Store": "cepheid.language.bound",
+}
+"""Public name -> the module that holds it, imported when the name is first used."""
+
+
+def __getattr__(name: str) -> object:
+    """Import what `name` needs (PEP 562)."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,100 @@
+"""A query as users hold it: its tree together with its text, so that errors can point into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from cepheid.errors import QueryError
+from cepheid.events.schema import Schema
+from cepheid.language import tree as tree_module
+from cepheid.language.bind import bind
+from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.parser import parse
+from cepheid.language.printer import print_query
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A pattern query that has been read. Equal queries have equal trees, however they are spelled.
+
+    Attributes:
+        tree: what the query says.
+        text: as it was written, or as it prints where it was built.
+        origin: the name of the file it came from, or None.
+    """
+
+    tree: tree_module.Query
+    text: str = field(compare=False)
+    origin: str | None = field(default=None, compare=False)
+
+    @classmethod
+    def parse(cls, text: str, origin: str | None = None) -> Query:
+        """Read a query from its text.
+
+        Args:
+            text: the query.
+            origin: the name of where it came from, for error messages.
+
+        Raises:
+            QueryError: the text is no query; it shows the line, the place and the remedy.
+        """
+        return cls(parse(text, origin), text, origin)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Query:
+        """Read a query from a file in UTF-8, by custom ``*.cep``.
+
+        Raises:
+            QueryError: the file cannot be read, or holds no query.
+        """
+        name = str(path)
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise QueryError(
+                f"the query cannot be read: {error.strerror or error}", remedy="correct the path", origin=name
+            ) from error
+        except UnicodeDecodeError as error:
+            raise QueryError(
+                f"the query is not text in UTF-8: byte {error.start} fits no character",
+                remedy="save the file as UTF-8",
+                origin=name,
+            ) from error
+        return cls.parse(text, name)
+
+    @classmethod
+    def of(cls, query: Query | tree_module.Query | str) -> Query:
+        """The query in any of its forms: as it is, a tree (from the builder), or text.
+
+        Raises:
+            QueryError: the text is no query.
+            TypeError: it is none of these.
+        """
+        if isinstance(query, Query):
+            return query
+        if isinstance(query, tree_module.Query):
+            return cls(query, print_query(query))
+        if isinstance(query, str):
+            return cls.parse(query)
+        raise TypeError(f"a query is a text, a Query or a tree of one, not {type(query).__name__}")
+
+    def bind(self, schema: Schema, catalog: Catalog | None = None) -> BoundQuery:
+        """The query with every name, type and unit settled against the events.
+
+        Args:
+            schema: the events.
+            catalog: the functions and stores that the query names; none by default.
+
+        Raises:
+            QueryError: the query does not fit; it shows the line, the place and the remedy.
+        """
+        try:
+            return bind(self.tree, schema, catalog=catalog, text=self.text)
+        except QueryError as error:
+            raise error.located(self.text, self.origin) from None
+
+    def __str__(self) -> str:
+        """The query in the language's own layout; it parses back to an equal one."""
+        return print_query(self.tree)

@@ -1,0 +1,144 @@
+"""What README.md and docs/ show works: Python runs, queries parse, commands exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cepheid
+from tests.docs.blocks import ROOT, Block, all_blocks, blocks_of
+
+BLOCKS = all_blocks()
+LANGUAGES = {"python", "cepheid", "sh", "text", "toml", "json", "mermaid", "sql", ""}
+TAGS = {"python": {"spark"}, "cepheid": {"wrong"}}
+
+
+def _python_files() -> Iterator[object]:
+    """Per document its Python blocks, each with the block of output that stands right after it, if any."""
+    by_file: dict[str, list[tuple[Block, Block | None]]] = defaultdict(list)
+    for block, following in zip(BLOCKS, [*BLOCKS[1:], None], strict=True):
+        if block.language == "python":
+            shown = following is not None and following.file == block.file and following.language == "text"
+            by_file[block.file].append((block, following if shown else None))
+    for file, blocks in by_file.items():
+        needs_spark = any("spark" in block.tags for block, _ in blocks)
+        yield pytest.param(blocks, id=file, marks=[pytest.mark.spark] if needs_spark else [])
+
+
+@pytest.mark.parametrize("blocks", list(_python_files()))
+def test_python_blocks_run_in_order(
+    blocks: list[tuple[Block, Block | None]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+):
+    """What a block prints is what the document shows after it."""
+    monkeypatch.chdir(tmp_path)
+    # A class made in a block (a pydantic model, a dataclass) asks for its module by this name.
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block, shown in blocks:
+        if "spark" in block.tags and "spark" not in namespace:
+            namespace["spark"] = request.getfixturevalue("spark")
+        # Blank lines in front: a traceback shows the line of the document.
+        code = compile("\n" * (block.line - 1) + block.text, str(ROOT / block.file), "exec")
+        exec(code, namespace)
+        printed = capsys.readouterr().out
+        if printed and shown is not None:
+            assert _lines(printed) == _lines(shown.text), f"{shown} does not show what {block} prints"
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+def _queries() -> list[object]:
+    return [pytest.param(b, id=str(b)) for b in BLOCKS if b.language == "cepheid"]
+
+
+@pytest.mark.parametrize("block", _queries())
+def test_queries_parse(block: Block):
+    """A block tagged ``wrong`` shows a mistake: it must be refused."""
+    if "wrong" in block.tags:
+        with pytest.raises(cepheid.errors.QueryError):
+            cepheid.Query.parse(block.text)
+    else:
+        query = cepheid.Query.parse(block.text)
+        assert cepheid.Query.parse(str(query)).tree == query.tree
+
+
+def _commands() -> Iterator[object]:
+    for block in BLOCKS:
+        if block.language != "sh":
+            continue
+        text = block.text.replace("\\\n", " ")
+        for offset, line in enumerate(text.splitlines()):
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
+                words = words[1:]
+            if words and Path(words[0]).name in ("make", "cepheid"):
+                yield pytest.param([Path(words[0]).name, *words[1:]], id=f"{block.file}:{block.line + offset}")
+
+
+def _targets() -> set[str]:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE))
+
+
+def _subcommands() -> set[str]:
+    import typer.main
+
+    from cepheid.cli.main import app
+
+    command = typer.main.get_command(app)
+    return set(getattr(command, "commands", {}))
+
+
+@pytest.mark.parametrize("words", list(_commands()))
+def test_commands_exist(words: list[str]):
+    program, *arguments = words
+    names = [word for word in arguments if not word.startswith("-") and "=" not in word]
+    if program == "make":
+        assert set(names) <= _targets(), f"make has no target {names}"
+    elif names:
+        assert names[0] in _subcommands(), f"cepheid has no command {names[0]!r}"
+    else:
+        assert set(arguments) <= {"--help", "--version"}
+
+
+@pytest.mark.parametrize("block", [pytest.param(b, id=str(b)) for b in BLOCKS])
+def test_blocks_have_known_languages_and_tags(block: Block):
+    assert block.language in LANGUAGES
+    assert block.tags <= TAGS.get(block.language, set())
+
+
+def _links() -> Iterator[object]:
+    for path in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8")):
+            if not re.match(r"[a-z]+:", target):
+                yield pytest.param(path, target, id=f"{path.relative_to(ROOT)}->{target}")
+
+
+@pytest.mark.parametrize(("path", "target"), list(_links()))
+def test_links_lead_to_files(path: Path, target: str):
+    assert (path.parent / target).exists()
+
+
+def test_blocks_are_found_with_their_lines():
+    text = "# t\n```python spark\nx = 1\n```\n\n- item\n\n  ```sh\n  make test\n  ```\n````text\n```\n````\n"
+    found = list(blocks_of(text, "t.md"))
+    assert [(b.line, b.language, b.tags, b.text) for b in found] == [
+        (3, "python", {"spark"}, "x = 1\n"),
+        (9, "sh", frozenset(), "make test\n"),
+        (12, "text", frozenset(), "```\n"),
+    ]
+
+
+def test_a_block_without_end_is_an_error():
+    with pytest.raises(ValueError, match=r"t\.md:1: the block is never closed"):
+        list(blocks_of("```python\nx = 1\n", "t.md"))
