@@ -103,3 +103,10 @@ def test_rooms_are_told_from_module_names():
 def test_lines_are_those_of_the_imports():
     source = "x = 1\n\n\ndef f():\n    import a.b, c\n"
     assert [(i.target, i.line) for i in imports_of(source, "cepheid.x", is_package=False)] == [("a.b", 5), ("c", 5)]
+
+
+def test_the_page_about_the_house_names_every_room():
+    page = (SOURCE.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = {p.stem for p in SOURCE.iterdir() if p.suffix == ".py" or (p.is_dir() and len(list(p.glob("*.py"))) > 1)}
+    missing = sorted(room for room in rooms - {"__init__"} if f"| `{room}` |" not in page)
+    assert not missing
