@@ -13,10 +13,13 @@ from cepheid.language import wellformed
 from cepheid.language.bound import BoundQuery, Catalog, Conjunct, Returned
 from cepheid.language.canonical import Measure
 from cepheid.language.conjuncts import pushed_inward, split
+from cepheid.language.contradictions import check_satisfiable
 from cepheid.language.faults import fault
 from cepheid.language.parameter_types import settled
+from cepheid.language.parser import parse
+from cepheid.language.printer import print_query
 from cepheid.language.returning import returned
-from cepheid.language.scope import Scope, article, scope_of
+from cepheid.language.scope import Clause, Scope, article, scope_of
 from cepheid.language.structure import parts, with_parts
 from cepheid.language.tree import (
     Aggregate,
@@ -30,7 +33,7 @@ from cepheid.language.tree import (
     Repeat,
     walk,
 )
-from cepheid.language.typecheck import Clause, Typing
+from cepheid.language.typecheck import Typing
 from cepheid.language.windows import resolved
 
 
@@ -52,14 +55,43 @@ def bind(query: Query, schema: Schema, *, catalog: Catalog | None = None, text: 
             line and column, marks the place, and says what to do.
     """
     catalog = Catalog() if catalog is None else catalog
+    text, placed = _placed(query, text)
     try:
-        Measure().check(query)
-        return _bound(query, schema, catalog, text or "")
+        Measure().check(placed)
+        return replace(bound_query(placed, schema, catalog, text), query=query)
     except QueryError as error:
-        raise error.located(text or "") from None
+        if not text:
+            error.span = None
+            raise
+        raise error.located(text) from None
 
 
-def _bound(query: Query, schema: Schema, catalog: Catalog, text: str) -> BoundQuery:
+def _placed(query: Query, text: str | None) -> tuple[str, Query]:
+    """The text that errors point into, and the query with places in that text."""
+    if text is not None and query.span is not None:
+        return text, query
+    try:
+        text = print_query(query)
+        read = parse(text)
+    except (QueryError, RecursionError):
+        # A tree that no text gives (put together by hand): its errors have no place.
+        return "", query
+    return text, read if read == query else query
+
+
+def bound_query(query: Query, schema: Schema, catalog: Catalog, text: str, *, satisfiable: bool = True) -> BoundQuery:
+    """The query with every name, type and unit settled, as `bind` gives it.
+
+    Args:
+        query: the tree, with places in ``text``.
+        schema: the events.
+        catalog: functions and stores.
+        text: what messages quote.
+        satisfiable: refuse conditions that can never hold; parameters may have values that make some.
+
+    Raises:
+        QueryError: the query does not fit; the error does not have the text yet.
+    """
     window = resolved(query.window, schema)
     policy = query.policy or Policy.NEXT
     wellformed.check_pattern(query.pattern)
@@ -68,6 +100,8 @@ def _bound(query: Query, schema: Schema, catalog: Catalog, text: str) -> BoundQu
     typed = _settle_parameters(query, scope, catalog, text)
     conjuncts = tuple(_conjunct(expression, scope) for expression in split(typed.where))
     types = _types(typed, conjuncts)
+    if satisfiable:
+        check_satisfiable([conjunct.expression for conjunct in conjuncts], scope, types, text)
     return BoundQuery(
         query=query,
         schema=schema,
@@ -106,6 +140,10 @@ def _settle_parameters(query: Query, scope: Scope, catalog: Catalog, text: str) 
         typed = _type(query, scope, typing)
         found = settled(parameters, typing.met)
         if found == parameters:
+            for name, node in typing.unresolved.items():
+                raise fault(
+                    f"nothing tells the type of :{name}", node, f"compare it with an attribute, as in a.x > :{name}"
+                )
             return replace(typed, parameters=_in_order(query, parameters))
         parameters = found
 

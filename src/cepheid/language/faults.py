@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterable
 
 from cepheid.errors import QueryError, Span
-from cepheid.language.tree import Node, children
+from cepheid.language.printer import print_expression
+from cepheid.language.tree import Expression, Node, children
 
 _NAMES_SHOWN = 12
 """Names listed in a remedy before the rest is only counted."""
@@ -59,10 +60,11 @@ def suggestion(name: str, options: Iterable[str], otherwise: str) -> str:
     return f"did you mean {close}? ({otherwise})" if close is not None else otherwise
 
 
-def shown(node: Node, text: str) -> str:
-    """``node`` as a message names it: as the text has it, on one line and not too long."""
+def shown(node: Expression, text: str) -> str:
+    """``node`` as a message names it: as the text has it (else as it prints), on one line and not too long."""
     place = place_of(node)
-    written = " ".join(text[place.start : place.end].split()) if place is not None else ""
+    written = text[place.start : place.end] if place is not None else ""
     if not written:
-        return "this"
+        written = print_expression(node)
+    written = " ".join(written.split())
     return written if len(written) <= _WIDTH_SHOWN else written[: _WIDTH_SHOWN - 3] + "..."

@@ -45,7 +45,7 @@ def _duplicate(item: ReturnItem, name: str, before: str) -> QueryError:
 
 def _column(item: ReturnItem, scope: Scope, typing: Typing) -> Returned:
     expression, dtype = typing.typed(item.expression)
-    if dtype.kind is Kind.NULL:
+    if dtype.kind is Kind.NULL and not typing.unresolved:
         raise fault("this column is NULL in every match, and has no type", item, "leave it out of RETURN")
     if dtype.kind is Kind.SET:
         raise fault(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType, Kind
@@ -20,6 +21,15 @@ from cepheid.language.structure import (
     places,
 )
 from cepheid.language.tree import Attribute, Event, Pattern
+
+
+class Clause(Enum):
+    """Where an expression stands; it decides what the expression may name."""
+
+    WHERE = "WHERE"
+    UNTIL = "UNTIL"
+    SAME = "SAME"
+    RETURN = "RETURN"
 
 
 @dataclass(frozen=True)
