@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from cepheid.errors import QueryError, Span
 from cepheid.language import canonical
@@ -41,6 +41,7 @@ from cepheid.language.tree import (
 )
 
 T = TypeVar("T")
+N = TypeVar("N", bound=Node)
 
 _ELEMENTS = {"first": At.FIRST, "last": At.LAST, "prev": At.PREV}
 
@@ -71,11 +72,38 @@ class RawQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """A part of an element on its way: a quantifier, a name, UNTIL."""
+class _Types:
+    """The event types of an element; none for ``*``."""
 
+    value: tuple[str, ...]
     span: Span
-    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """The name of an element; ``is_list`` where it is followed by ``[]``."""
+
+    value: str
+    is_list: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantifier:
+    """How often, as in `Repeat`."""
+
+    minimum: int
+    maximum: int | None
+    greedy: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Until:
+    """``UNTIL condition``."""
+
+    value: Expression
+    span: Span
 
 
 def span_of(children: Iterable[object]) -> Span:
@@ -96,24 +124,28 @@ def _has(children: Iterable[object], type_: str) -> bool:
     return any(isinstance(c, Token) and c.type == type_ for c in children)
 
 
-class Actions:
-    """The actions; one object serves one parse."""
+def actions() -> dict[str, Action]:
+    """Name in the grammar -> action, for one parse. What they make is kept from growing too deep."""
+    measure = canonical.Measure()
+    made = _Actions(measure)
 
-    def __init__(self) -> None:
-        self._measure = canonical.Measure()
-
-    def table(self) -> dict[str, Action]:
-        """Name -> action, each checked for the depth of what it makes."""
-        return {name: self._checked(getattr(self, name)) for name in _NAMES}
-
-    def _checked(self, action: Action) -> Action:
+    def checked(action: Action) -> Action:
         def run(children: list[Any]) -> Any:
-            made = action(children)
-            if isinstance(made, Node):
-                self._measure.check(made)
-            return made
+            result = action(children)
+            if isinstance(result, Node):
+                measure.check(result)
+            return result
 
         return run
+
+    return {name: checked(getattr(made, name)) for name in _NAMES}
+
+
+class _Actions:
+    """A method per production, named as in the grammar."""
+
+    def __init__(self, measure: canonical.Measure) -> None:
+        self._measure = measure
 
     # --- the query
 
@@ -186,96 +218,73 @@ class Actions:
     def negated(self, c: list[Any]) -> Pattern:
         return Not(c[1], span=span_of(c))
 
-    def prefix(self, c: list[Any]) -> _Piece:
-        raise AssertionError("a prefix is always a single token")
+    def types(self, c: list[Any]) -> _Types:
+        return _Types(tuple(t.value for t in c if t.type == "NAME"), span_of(c))
 
-    def types(self, c: list[Any]) -> _Piece:
-        return _Piece(span_of(c), tuple(t.value for t in c if t.type == "NAME"))
+    def name(self, c: list[Any]) -> _Name:
+        return _Name(_variable(c[0]), False, c[0].span)
 
-    def name(self, c: list[Any]) -> _Piece:
-        return _Piece(c[0].span, (_variable(c[0]), False))
+    def name_of_list(self, c: list[Any]) -> _Name:
+        return _Name(_variable(c[0]), True, span_of(c))
 
-    def name_of_list(self, c: list[Any]) -> _Piece:
-        return _Piece(span_of(c), (_variable(c[0]), True))
-
-    def tail(self, c: list[Any]) -> list[_Piece]:
+    def tail(self, c: list[Any]) -> list[Any]:
         return c
 
-    def until(self, c: list[Any]) -> _Piece:
-        return _Piece(span_of(c), c[1])
+    def until(self, c: list[Any]) -> _Until:
+        return _Until(c[1], span_of(c))
 
     def event(self, c: list[Any]) -> Pattern:
-        policy = Policy(c[0].type.lower()) if isinstance(c[0], Token) else None
-        rest = c if policy is None else c[1:]
-        types, tail = rest[0], rest[1]
-        until = rest[2] if len(rest) == 3 else None
-        name: str | None = None
-        quantifier: tuple[int, int | None, bool] | None = None
-        for piece in tail:
-            if len(piece.value) == 2:
-                name, is_list = piece.value
-            else:
-                quantifier, is_list = piece.value, False
-        for piece in tail:
-            if len(piece.value) == 2 and piece.value[1] and quantifier is None:
-                raise QueryError(
-                    f"`{name}[]` stands for several events, but nothing says how many",
-                    remedy=f"write a quantifier: {types.value[0] if types.value else '*'}+ {name}[]",
-                    span=piece.span,
-                )
-        core = [x for x in (c[0] if policy else None, types, *tail) if x is not None]
-        made = Event(tuple(dict.fromkeys(types.value)), name, policy, span=span_of(core))
-        if quantifier is None:
-            if until is not None:
-                raise QueryError(
-                    "UNTIL closes a loop, and this element is none",
-                    remedy="give it a quantifier: B+ b UNTIL condition",
-                    span=until.span,
-                )
-            return made
-        minimum, maximum, greedy = quantifier
-        span = span_of([made, *([until] if until else [])])
-        return canonical.repeat(made, minimum, maximum, greedy, until.value if until else None, span)
+        prefix = c[0] if isinstance(c[0], Token) else None
+        types, tail, *untils = c[1:] if prefix is not None else c
+        names = [piece for piece in tail if isinstance(piece, _Name)]
+        quantifiers = [piece for piece in tail if isinstance(piece, _Quantifier)]
+        made = Event(
+            tuple(dict.fromkeys(types.value)),
+            names[0].value if names else None,
+            Policy(prefix.type.lower()) if prefix is not None else None,
+            span=span_of([x for x in (prefix, types, *tail) if x is not None]),
+        )
+        if quantifiers:
+            return self._loop(made, quantifiers[0], untils, span_of([made, *untils]))
+        if untils:
+            raise _no_loop(untils[0])
+        if names and names[0].is_list:
+            shown = types.value[0] if types.value else "*"
+            raise QueryError(
+                f"`{names[0].value}[]` stands for several events, but nothing says how many",
+                remedy=f"write a quantifier: {shown}+ {names[0].value}[]",
+                span=names[0].span,
+            )
+        return made
+
+    def _loop(self, part: Pattern, quantifier: _Quantifier, untils: list[_Until], span: Span) -> Pattern:
+        until = untils[0].value if untils else None
+        return canonical.repeat(part, quantifier.minimum, quantifier.maximum, quantifier.greedy, until, span)
 
     def repeated(self, c: list[Any]) -> Pattern:
         part: Pattern = c[0]
-        name: Token | None = None
-        quantifier: _Piece | None = None
-        until: _Piece | None = None
-        for piece in c[1:]:
-            if isinstance(piece, Token):
-                name = piece
-            elif isinstance(piece.value, tuple):
-                quantifier = piece
-            else:
-                until = piece
-        if name is not None:
+        names = _only(Token, c)
+        quantifiers, untils = _only(_Quantifier, c), _only(_Until, c)
+        if names:
             if not isinstance(part, Event) or part.name is not None:
                 raise QueryError(
-                    "a group takes no name",
-                    remedy="name the events in it: (SEQ(A a, B b))+",
-                    span=name.span,
+                    "a group takes no name", remedy="name the events in it: (SEQ(A a, B b))+", span=names[0].span
                 )
-            part = replace(part, name=_variable(name))
-        if quantifier is None:
-            if until is not None:
-                raise QueryError(
-                    "UNTIL closes a loop, and this group is none",
-                    remedy="write it after a variable with a quantifier: B+ b UNTIL condition",
-                    span=until.span,
-                )
-            return part
-        minimum, maximum, greedy = quantifier.value
-        return canonical.repeat(part, minimum, maximum, greedy, until.value if until else None, span_of(c))
+            part = replace(part, name=_variable(names[0]))
+        if quantifiers:
+            return self._loop(part, quantifiers[0], untils, span_of(c))
+        if untils:
+            raise _no_loop(untils[0])
+        return part
 
     def group_sequence(self, c: list[Any]) -> Pattern:
-        return _spanned(canonical.sequence(c[-2], span_of(c)), span_of(c))
+        return _spanned(canonical.sequence(c[-2]), span_of(c))
 
     def group_and(self, c: list[Any]) -> Pattern:
-        return _spanned(canonical.both(c[2], span_of(c)), span_of(c))
+        return _spanned(canonical.both(c[2]), span_of(c))
 
     def group_or(self, c: list[Any]) -> Pattern:
-        return _spanned(canonical.either(c[2], span_of(c)), span_of(c))
+        return _spanned(canonical.either(c[2]), span_of(c))
 
     def group_any(self, c: list[Any]) -> Pattern:
         return _spanned(canonical.any_of(_count(c[2]), c[4], span_of(c)), span_of(c))
@@ -284,31 +293,20 @@ class Actions:
         return canonical.negated_between(c[2], span_of(c))
 
     def group_kl(self, c: list[Any]) -> Pattern:
-        span = span_of(c)
-        return canonical.repeat(canonical.sequence(c[2], span), 1, None, span=span)
+        return canonical.repeat(canonical.sequence(c[2], span_of(c)), 1, None, span=span_of(c))
 
-    def quantifier_mark(self, c: list[Any]) -> _Piece:
+    def quantifier_mark(self, c: list[Any]) -> _Quantifier:
         minimum, maximum = {"+": (1, None), "*": (0, None), "?": (0, 1)}[c[0].value]
-        return _Piece(span_of(c), (minimum, maximum, len(c) == 1))
+        return _Quantifier(minimum, maximum, len(c) == 1, span_of(c))
 
-    def quantifier_exact(self, c: list[Any]) -> _Piece:
+    def quantifier_exact(self, c: list[Any]) -> _Quantifier:
         n = _count(c[1])
-        return self._bounds(c, n, n)
+        return _range(c, n, n)
 
-    def quantifier_range(self, c: list[Any]) -> _Piece:
+    def quantifier_range(self, c: list[Any]) -> _Quantifier:
         comma = next(i for i, t in enumerate(c) if t.type == "COMMA")
-        minimum = _count(c[1]) if comma == 2 else 0
         upper = c[comma + 1]
-        return self._bounds(c, minimum, _count(upper) if upper.type == "NUMBER" else None)
-
-    def _bounds(self, c: list[Any], minimum: int, maximum: int | None) -> _Piece:
-        if maximum is not None and (maximum < 1 or minimum > maximum):
-            raise QueryError(
-                "this is no range of repetitions",
-                remedy="the upper bound is at least 1, and not below the lower bound: {2,3}",
-                span=span_of(c),
-            )
-        return _Piece(span_of(c), (minimum, maximum, c[-1].type != "QUESTION"))
+        return _range(c, _count(c[1]) if comma == 2 else 0, _count(upper) if upper.type == "NUMBER" else None)
 
     # --- expressions
 
@@ -368,7 +366,8 @@ class Actions:
         return Parameter(c[0].value, span=c[0].span)
 
     def bracketed(self, c: list[Any]) -> Expression:
-        return cast(Expression, _spanned(c[1], span_of(c)))
+        bracketed: Expression = _spanned(c[1], span_of(c))
+        return bracketed
 
     def attribute(self, c: list[Any]) -> Expression:
         first, *path = [t.value for t in c if t.type == "NAME"]
@@ -429,9 +428,23 @@ def _variable(token: Token) -> str:
     return token.value
 
 
-def _spanned(node: Any, span: Span) -> Any:
+def _spanned(node: N, span: Span) -> N:
     """``node`` with the brackets around it in its place."""
     return replace(node, span=span)
+
+
+def _no_loop(until: _Until) -> QueryError:
+    return QueryError(
+        "UNTIL closes a loop, and there is none here",
+        remedy="give the variable a quantifier: B+ b UNTIL condition",
+        span=until.span,
+    )
+
+
+def _range(c: Sequence[Token], minimum: int, maximum: int | None) -> _Quantifier:
+    """``{n,m}``, refused at its own place rather than at the whole loop's."""
+    canonical.check_bounds(minimum, maximum, span_of(c))
+    return _Quantifier(minimum, maximum, c[-1].type != "QUESTION", span_of(c))
 
 
 def _count(token: Token) -> int:
@@ -440,4 +453,4 @@ def _count(token: Token) -> int:
     return int(token.value)
 
 
-_NAMES = tuple(name for name in vars(Actions) if not name.startswith("_") and name != "table")
+_NAMES = tuple(name for name in vars(_Actions) if not name.startswith("_"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from cepheid.language.tree import (
     Attribute,
     Call,
     Conjunction,
+    Event,
     Expression,
     Node,
     Query,
@@ -51,8 +53,9 @@ def assemble(raw: RawQuery) -> Query:
         span=_joined(window_spans),
     )
     returns = clauses.get("RETURN", ())
+    variables = {n.name for n in walk(raw.pattern) if isinstance(n, Event)}
     for root in (raw.pattern, *([where] if where is not None else []), *returns):
-        check_expression(root)
+        check_expression(root, variables)
     query = Query(
         raw.pattern,
         where,
@@ -90,8 +93,12 @@ def _split(where: Any) -> tuple[Expression | None, tuple[Expression, ...]]:
     return canonical.conjunction(rest, where.span), tuple(keys)
 
 
-def check_expression(root: Node) -> None:
+def check_expression(root: Node, variables: Collection[str | None] = ()) -> None:
     """Refuse SAME inside of an expression, names without an attribute, and numbers beyond 64 bits.
+
+    Args:
+        root: the expression, or a node that holds some.
+        variables: the names that the pattern gives.
 
     Raises:
         QueryError: at the first of them.
@@ -107,11 +114,10 @@ def check_expression(root: Node) -> None:
             _check_call(node)
         if isinstance(node, Attribute) and node.variable is None:
             name = node.path[0]
-            raise QueryError(
-                f"`{name}` stands alone",
-                remedy=f"name the variable too, as in a.{name}; text is written in single quotes: '{name}'",
-                span=node.span,
-            )
+            remedy = f"name the variable too, as in a.{name}; text is written in single quotes: '{name}'"
+            if name in variables:
+                remedy = f"name an attribute of it: {name}.x"
+            raise QueryError(f"`{name}` stands alone", remedy=remedy, span=node.span)
     canonical.check_numbers(root)
 
 

@@ -26,7 +26,6 @@ from cepheid.language.tree import (
     Not,
     Or,
     Pattern,
-    Policy,
     Query,
     Repeat,
     Seq,
@@ -86,9 +85,7 @@ def between(
     operand: Expression, low: Expression, high: Expression, negated: bool = False, span: Span | None = None
 ) -> Expression:
     """``operand BETWEEN low AND high``: two comparisons."""
-    both = conjunction(
-        (Compare(">=", operand, low, span=span), Compare("<=", operand, high, span=span)), span
-    )
+    both = conjunction((Compare(">=", operand, low, span=span), Compare("<=", operand, high, span=span)), span)
     return Negation(both, span=span) if negated else both
 
 
@@ -112,26 +109,23 @@ def call(function: str, arguments: Sequence[Expression], span: Span | None = Non
 # --- patterns -------------------------------------------------------------------------------------
 
 
-def event(
-    types: Sequence[str], name: str | None = None, policy: Policy | None = None, span: Span | None = None
-) -> Event:
-    """One event; a type that is named twice counts once."""
-    return Event(tuple(dict.fromkeys(types)), name, policy, span=span)
-
-
 def sequence(parts: Sequence[Pattern], span: Span | None = None) -> Pattern:
+    """SEQ of ``parts``; a single part as it is."""
     return parts[0] if len(parts) == 1 else Seq(tuple(parts), span=span)
 
 
 def both(parts: Sequence[Pattern], span: Span | None = None) -> Pattern:
+    """AND of ``parts``; a single part as it is."""
     return parts[0] if len(parts) == 1 else And(tuple(parts), span=span)
 
 
 def either(parts: Sequence[Pattern], span: Span | None = None) -> Pattern:
+    """OR of ``parts``; a single part as it is."""
     return parts[0] if len(parts) == 1 else Or(tuple(parts), span=span)
 
 
 def any_of(count: int, parts: Sequence[Pattern], span: Span | None = None) -> Pattern:
+    """ANY(count, parts); one of a single part is the part itself."""
     if count < 1:
         raise QueryError(f"ANY takes at least 1 of its patterns, not {count}", remedy="write ANY(1, ...)", span=span)
     return parts[0] if count == len(parts) == 1 else AnyOf(count, tuple(parts), span=span)
@@ -149,6 +143,20 @@ def negated_between(parts: Sequence[Pattern], span: Span | None = None) -> Patte
     return Seq((first, Not(middle, span=middle.span), last), span=span)
 
 
+def check_bounds(minimum: int, maximum: int | None, span: Span | None = None) -> None:
+    """Refuse bounds of a loop that nothing fits.
+
+    Raises:
+        QueryError: the upper bound is below 1 or below the lower bound.
+    """
+    if minimum < 0 or (maximum is not None and (maximum < 1 or minimum > maximum)):
+        raise QueryError(
+            f"{{{minimum},{'' if maximum is None else maximum}}} is no range of repetitions",
+            remedy="the upper bound is at least 1, and not below the lower bound: {2,3}",
+            span=span,
+        )
+
+
 def repeat(
     part: Pattern,
     minimum: int,
@@ -158,12 +166,7 @@ def repeat(
     span: Span | None = None,
 ) -> Pattern:
     """``part{minimum,maximum}``; once and no more is ``part`` itself."""
-    if maximum is not None and (maximum < 1 or minimum > maximum):
-        raise QueryError(
-            f"{{{minimum},{maximum}}} is no range of repetitions",
-            remedy="the upper bound is at least 1, and not below the lower bound",
-            span=span,
-        )
+    check_bounds(minimum, maximum, span)
     if until is not None and not isinstance(part, Event):
         raise QueryError(
             "UNTIL closes the loop of one variable, not of a group",
@@ -211,12 +214,13 @@ class Measure:
             if depth > MAX_DEPTH:
                 raise QueryError(
                     f"this is nested more than {MAX_DEPTH} levels deep",
-                    remedy="split the query; a long chain of + or - can be bracketed in halves, a list goes into IN (...)",
+                    remedy="split the query; a long chain of + or - can be bracketed in halves",
                     span=top.span,
                 )
             if size > MAX_NODES:
                 raise QueryError(
-                    f"this has more than {MAX_NODES} parts", remedy="split the query, or look the values up: IN REMOTE ...",
+                    f"this has more than {MAX_NODES} parts",
+                    remedy="split the query, or look the values up: IN REMOTE ...",
                     span=top.span,
                 )
             self._known[id(top)] = (top, depth, size)
@@ -230,16 +234,20 @@ def check_numbers(node: Node) -> None:
         QueryError: at the first such literal.
     """
     for found in walk(node):
-        if isinstance(found, Literal) and found.kind in (LiteralKind.INT, LiteralKind.DURATION):
-            if found.value not in INT64:
-                what = "number" if found.kind is LiteralKind.INT else "length of time (in microseconds)"
-                raise QueryError(
-                    f"this {what} does not fit 64 bits",
-                    remedy="write it with a decimal point, as a floating-point number"
-                    if found.kind is LiteralKind.INT
-                    else "use a shorter one; 290,000 years fit",
-                    span=found.span,
-                )
+        if not isinstance(found, Literal) or found.value in INT64:
+            continue
+        if found.kind is LiteralKind.INT:
+            raise QueryError(
+                "this number does not fit 64 bits",
+                remedy="write it with a decimal point, as a floating-point number",
+                span=found.span,
+            )
+        if found.kind is LiteralKind.DURATION:
+            raise QueryError(
+                "this length of time does not fit 64 bits of microseconds",
+                remedy="use a shorter one; 290,000 years fit",
+                span=found.span,
+            )
 
 
 def name_by_type(query: Query) -> Query:

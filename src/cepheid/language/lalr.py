@@ -7,18 +7,18 @@ only where the grammar has changed since. ``python -m cepheid.language.lalr`` wr
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os.path
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from cepheid.language.lexer import Token
 
-GRAMMAR = Path(__file__).with_name("grammar.lark")
-TABLES = Path(__file__).with_name("grammar.json")
+GRAMMAR = os.path.join(os.path.dirname(__file__), "grammar.lark")
+TABLES = os.path.join(os.path.dirname(__file__), "grammar.json")
 STARTS = ("query", "condition", "sequence")
 
 Action: TypeAlias = Callable[[list[Any]], Any]
@@ -91,7 +91,7 @@ def parse_tokens(tokens: Sequence[Token], start: str, actions: Mapping[str, Acti
         while True:
             step = tables.states[stack[-1]].get(token.type)
             if step is None:
-                raise UnexpectedToken(index, _acceptable(tables, stack, end))
+                raise UnexpectedToken(index, _acceptable(tables, _states(tables, tokens[:index], start), end))
             if step >= 0:
                 stack.append(step)
                 values.append(token)
@@ -123,8 +123,27 @@ def _reduce(rule: Rule, children: list[Any], actions: Mapping[str, Action]) -> A
     return actions[rule.action](children)
 
 
+def _states(tables: Tables, tokens: Sequence[Token], start: str) -> list[int]:
+    """The states after ``tokens``, all of which can stand in their places.
+
+    Made anew, because a wrong token may have led to reductions before it was found to be wrong.
+    """
+    stack = [tables.start[start]]
+    for token in tokens:
+        while (step := tables.states[stack[-1]][token.type]) < 0:
+            _unwind(tables, stack, step)
+        stack.append(step)
+    return stack
+
+
+def _unwind(tables: Tables, stack: list[int], step: int) -> None:
+    rule = tables.rules[-1 - step]
+    del stack[len(stack) - len(rule.inlined) :]
+    stack.append(tables.states[stack[-1]][rule.origin])
+
+
 def _acceptable(tables: Tables, stack: list[int], end: int) -> frozenset[str]:
-    """The terminals that can be shifted next: a reduction is tried out, for its lookahead may be too wide."""
+    """The terminals that can be shifted next: each is tried out, for the lookahead of a reduction may be too wide."""
     return frozenset(
         symbol for symbol in tables.states[stack[-1]] if not symbol.islower() and _shifts(tables, stack, symbol, end)
     )
@@ -138,9 +157,7 @@ def _shifts(tables: Tables, stack: list[int], symbol: str, end: int) -> bool:
             return False
         if step >= 0:
             return True
-        rule = tables.rules[-1 - step]
-        del states[len(states) - len(rule.inlined) :]
-        states.append(tables.states[states[-1]][rule.origin])
+        _unwind(tables, states, step)
         if symbol == "$END" and states[-1] == end:
             return True
 
@@ -148,8 +165,11 @@ def _shifts(tables: Tables, stack: list[int], symbol: str, end: int) -> bool:
 @lru_cache(maxsize=1)
 def load() -> Tables:
     """The tables of the grammar, from ``grammar.json`` where it fits ``grammar.lark``, else by Lark."""
-    data = json.loads(TABLES.read_text(encoding="utf-8")) if TABLES.exists() else {}
-    if data.get("digest") != _digest():
+    data: dict[str, Any] = {}
+    if os.path.exists(TABLES):
+        with open(TABLES, encoding="utf-8") as file:
+            data = json.load(file)
+    if data.get("checksum") != _checksum():
         data = compile_grammar()
     return Tables(
         rules=tuple(Rule(o, a, t, tuple(map(bool, i))) for o, a, t, i in data["rules"]),
@@ -159,8 +179,10 @@ def load() -> Tables:
     )
 
 
-def _digest() -> str:
-    return hashlib.sha256(GRAMMAR.read_bytes()).hexdigest()
+def _checksum() -> int:
+    """Of the grammar: tables that were made of another grammar do not fit."""
+    with open(GRAMMAR, "rb") as file:
+        return zlib.crc32(file.read())
 
 
 def compile_grammar() -> dict[str, Any]:
@@ -178,8 +200,10 @@ def compile_grammar() -> dict[str, Any]:
         def lex(self, _: object, __: object = None) -> Any:
             raise NotImplementedError
 
+    with open(GRAMMAR, encoding="utf-8") as file:
+        text = file.read()
     made: Any = Lark(
-        GRAMMAR.read_text(encoding="utf-8"),
+        text,
         parser="lalr",
         lexer=Unused,
         start=list(STARTS),
@@ -204,7 +228,7 @@ def compile_grammar() -> dict[str, Any]:
         for actions in table.states.values()
     ]
     return {
-        "digest": _digest(),
+        "checksum": _checksum(),
         "start": {s: order[table.start_states[s]] for s in STARTS},
         "end": {s: order[table.end_states[s]] for s in STARTS},
         "rules": rules,
@@ -215,11 +239,12 @@ def compile_grammar() -> dict[str, Any]:
 def write() -> None:
     """Write ``grammar.json`` for the grammar as it stands."""
     data = compile_grammar()
-    lines = [f'"{key}": {json.dumps(data[key])}' for key in ("digest", "start", "end")]
+    lines = [f'"{key}": {json.dumps(data[key])}' for key in ("checksum", "start", "end")]
     for key in ("rules", "states"):
         rows = ",\n".join(json.dumps(row, sort_keys=True) for row in data[key])
         lines.append(f'"{key}": [\n{rows}\n]')
-    TABLES.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    with open(TABLES, "w", encoding="utf-8") as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from cepheid.errors import QueryError, Span
 
 RESERVED = frozenset(
-    "PATTERN WHERE WITHIN WINDOW BETWEEN POLICY AFTER RETURN FROM UNTIL AND OR NOT IN IS LIKE NULL TRUE FALSE AS REMOTE".split()
+    "PATTERN WHERE WITHIN WINDOW BETWEEN POLICY AFTER RETURN FROM".split()
+    + "UNTIL AND OR NOT IN IS LIKE NULL TRUE FALSE AS REMOTE".split()
 )
 """Words that are never names, except after a dot or in quotes."""
 
@@ -96,7 +97,7 @@ _SLIPS: Mapping[str, str] = {
 _TOKEN = re.compile(
     r"""
     (?P<space>(?:\s+|--[^\n]*|\#[^\n]*)+)
-  | (?P<number>(?:\d+(?:_\d+)*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+(?![\w]))?(?:[kKM](?!\w))?)
+  | (?P<number>(?:[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?(?:[kKM](?!\w))?)
   | (?P<word>[^\W\d]\w*)
   | (?P<text>'(?:[^']|'')*')
   | (?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`)
@@ -133,15 +134,19 @@ class Token:
 
     @property
     def span(self) -> Span:
+        """Its place."""
         return Span(self.start, self.end)
+
+
+def is_word(name: str) -> bool:
+    """Whether ``name`` is one word: it can stand after a dot without quotes."""
+    return re.fullmatch(r"[^\W\d]\w*", name) is not None
 
 
 def is_plain(name: str) -> bool:
     """Whether ``name`` can stand in a query without quotes, wherever a name can."""
-    if re.fullmatch(r"[^\W\d]\w*", name) is None:
-        return False
     word = name.upper()
-    return word not in RESERVED and word not in PATTERN_WORDS
+    return is_word(name) and word not in RESERVED and word not in PATTERN_WORDS
 
 
 def tokenize(text: str, start: str = "query") -> list[Token]:
@@ -160,7 +165,7 @@ def tokenize(text: str, start: str = "query") -> list[Token]:
         found = _TOKEN.match(text, at)
         if found is None or found.lastgroup == "slip":
             raise _unreadable(text, at, found.group() if found else None)
-        start, at = found.span()
+        begin, at = found.span()
         kind, raw = found.lastgroup, found.group()
         if kind == "space":
             continue
@@ -172,22 +177,22 @@ def tokenize(text: str, start: str = "query") -> list[Token]:
                 each = _BEFORE_EACH.match(text, at)
                 if each is not None:
                     at = each.end()
-            tokens.append(Token(type_, raw, start, at))
+            tokens.append(Token(type_, raw, begin, at))
         elif kind == "number":
-            tokens.append(Token("NUMBER", raw, start, at))
+            tokens.append(Token("NUMBER", raw, begin, at))
         elif kind == "parameter":
-            tokens.append(Token("PARAMETER", raw[1:], start, at))
+            tokens.append(Token("PARAMETER", raw[1:], begin, at))
         elif kind == "text":
-            tokens.append(Token("TEXT", raw[1:-1].replace("''", "'"), start, at))
+            tokens.append(Token("TEXT", raw[1:-1].replace("''", "'"), begin, at))
         elif kind == "quoted":
             quote = raw[0]
             name = raw[1:-1].replace(quote * 2, quote)
             if not name:
                 remedy = "write text in single quotes: ''" if quote == '"' else "write the name between the quotes"
-                raise QueryError("a name has no characters", remedy=remedy, span=Span(start, at))
-            tokens.append(Token("NAME", name, start, at))
+                raise QueryError("a name has no characters", remedy=remedy, span=Span(begin, at))
+            tokens.append(Token("NAME", name, begin, at))
         else:
-            tokens.append(Token(_SYMBOLS[raw], raw, start, at))
+            tokens.append(Token(_SYMBOLS[raw], raw, begin, at))
     tokens.append(Token("$END", "", len(text), len(text)))
     return tokens
 

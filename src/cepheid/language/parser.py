@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from cepheid.errors import QueryError
-from cepheid.language.actions import Actions, RawQuery
+from cepheid.language.actions import RawQuery, actions
 from cepheid.language.assemble import assemble, check_expression
 from cepheid.language.lalr import UnexpectedToken, parse_tokens
 from cepheid.language.lexer import tokenize
 from cepheid.language.syntax_errors import explain
 from cepheid.language.tree import Expression, Pattern, Query
-
-T = TypeVar("T")
 
 
 def parse(text: str, origin: str | None = None) -> Query:
@@ -26,7 +24,7 @@ def parse(text: str, origin: str | None = None) -> Query:
         QueryError: where the text is no query; it names the line, shows the place and a remedy.
     """
     try:
-        return assemble(_run(text, "query", RawQuery))
+        return assemble(_run(text, "query"))
     except QueryError as error:
         raise error.located(text, origin) from None
 
@@ -38,7 +36,7 @@ def parse_expression(text: str, origin: str | None = None) -> Expression:
         QueryError: where the text is no expression.
     """
     try:
-        found: Expression = _run(text, "condition", object)
+        found: Expression = _run(text, "condition")
         check_expression(found)
         return found
     except QueryError as error:
@@ -52,19 +50,15 @@ def parse_pattern(text: str, origin: str | None = None) -> Pattern:
         QueryError: where the text is no pattern.
     """
     try:
-        return assemble(RawQuery(*_pattern(text))).pattern
+        found = _run(text, "sequence")
+        return assemble(RawQuery(found, (), found.span)).pattern
     except QueryError as error:
         raise error.located(text, origin) from None
 
 
-def _pattern(text: str) -> tuple[Any, tuple[()], Any]:
-    found = _run(text, "sequence", object)
-    return found, (), found.span
-
-
-def _run(text: str, start: str, kind: type[Any]) -> Any:
+def _run(text: str, start: str) -> Any:
     tokens = tokenize(text, start)
     try:
-        return parse_tokens(tokens, start, Actions().table())
+        return parse_tokens(tokens, start, actions())
     except UnexpectedToken as unexpected:
         raise explain(text, tokens, unexpected.index, unexpected.expected) from None

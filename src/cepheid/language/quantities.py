@@ -75,16 +75,14 @@ def timestamp_us(text: str, span: Span | None) -> int:
     """Microseconds since the epoch of an ISO timestamp; UTC where it names no zone."""
     try:
         moment = datetime.fromisoformat(text.strip())
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        since = moment - _EPOCH
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise QueryError(
             f"{text!r} is no timestamp",
             remedy="write TIMESTAMP '2024-01-31 10:00:00', with +02:00 or Z at the end where it is not UTC",
             span=span,
         ) from None
-    return since // timedelta(microseconds=1)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _exact(token: Token) -> Fraction | float:

@@ -1,14 +1,420 @@
-"""From "this token cannot stand here" to a sentence that a user understands, and a remedy."""
+"""From "this token cannot stand here" to a sentence that a user understands, and a remedy.
+
+The rules in `RULES` each know one common slip. The first that recognises the place explains it; what
+none recognises is told in terms of what was expected.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 from cepheid.errors import QueryError, Span
-from cepheid.language.lexer import Token
+from cepheid.language.canonical import AGGREGATES
+from cepheid.language.lexer import CLAUSES, PATTERN_WORDS, RESERVED, UNITS, Token
+from cepheid.language.terminals import described, expectation
+
+_OPENERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+_CLOSERS = {closer: opener for opener, closer in _OPENERS.items()}
+_CLAUSE_WORDS = ("PATTERN", "WHERE", "WITHIN", "BETWEEN EACH", "WINDOW", "POLICY", "AFTER MATCH", "RETURN", "FROM")
+_CLAUSE_TYPES = CLAUSES | {"BETWEEN_EACH"}
+_ENDS_VALUE = frozenset(("NAME", "NUMBER", "UNIT", "TEXT", "PARAMETER", "RPAR", "RSQB", "TRUE", "FALSE", "NULL"))
+_STARTS_VALUE = frozenset("NAME NUMBER TEXT PARAMETER LPAR LSQB NOT TRUE FALSE NULL SAME REMOTE TIMESTAMP".split())
+_STARTS_PATTERN = frozenset("NAME STAR LPAR BANG NOT SEQ NSEQ KL ANY_OF ANY NEXT STRICT".split())
+
+_ELSEWHERE = {
+    "SELECT": "what a match returns stands at the end: RETURN a.x AS x",
+    "MEASURES": "what a match returns stands in RETURN: RETURN a.x AS x",
+    "EMIT": "what a match returns stands in RETURN: RETURN a.x AS x",
+    "DEFINE": "conditions stand in WHERE, joined by AND: WHERE b.price < a.price",
+    "HAVING": "conditions stand in WHERE: WHERE count(b) >= 3",
+    "WHEN": "conditions stand in WHERE",
+    "IF": "conditions stand in WHERE",
+    "PARTITION": "a stream is split by SAME in WHERE: WHERE SAME[card]",
+    "GROUP": "a stream is split by SAME in WHERE: WHERE SAME[card]",
+    "ORDER": 'events are ordered by time; the column is named where the query is run: time="ts"',
+    "LIMIT": "take a slice of the matches after the query has run",
+    "SLIDE": "windows that slide are written WINDOW 10 s SLIDE 1 s",
+    "EVERY": "windows that slide are written WINDOW 10 s SLIDE 1 s",
+    "SKIP": "write AFTER MATCH SKIP PAST LAST",
+    "ONE": "ONE MATCH PER WINDOW follows WINDOW ... SLIDE ...",
+    "ALL": "every match is reported; write POLICY any to have every assignment",
+    "SUBSET": "name each variable where it is used",
+    "STRATEGY": "write POLICY any, POLICY next or POLICY strict",
+}
+
+_POLICIES = {
+    "any": ("ANYMATCH", "SKIP_TILL_ANY", "SKIP_TILL_ANY_MATCH", "SKIPTILLANY", "GREEDY", "ALL", "UNCONSTRAINED"),
+    "next": ("NEXTMATCH", "SKIP_TILL_NEXT", "SKIP_TILL_NEXT_MATCH", "SKIPTILLNEXT", "RELAXED", "NON_GREEDY"),
+    "strict": ("STRICT_CONTIGUITY", "CONTIGUOUS", "CONTIGUITY", "CONTIGUITYSTRICT"),
+}
+
+
+@dataclass
+class Place:
+    """The place of a syntax error.
+
+    Attributes:
+        text: the query.
+        tokens: its tokens.
+        index: the token that cannot stand where it does.
+        expected: the terminals that could.
+    """
+
+    text: str
+    tokens: Sequence[Token]
+    index: int
+    expected: frozenset[str]
+
+    @property
+    def token(self) -> Token:
+        """The wrong token."""
+        return self.tokens[self.index]
+
+    def back(self, n: int = 1) -> Token | None:
+        """The n-th token before the wrong one."""
+        return self.tokens[self.index - n] if self.index >= n else None
+
+    def ahead(self, n: int = 1) -> Token | None:
+        """The n-th token after the wrong one."""
+        return self.tokens[self.index + n] if self.index + n < len(self.tokens) else None
+
+    @cached_property
+    def open_brackets(self) -> list[Token]:
+        """The brackets that are open at the wrong token, the innermost last."""
+        stack: list[Token] = []
+        for token in self.tokens[: self.index]:
+            if token.type in _OPENERS:
+                stack.append(token)
+            elif token.type in _CLOSERS and stack:
+                stack.pop()
+        return stack
+
+    @cached_property
+    def clause(self) -> str:
+        """The type of the token that opened the clause; PATTERN where there is none."""
+        for token in reversed(self.tokens[: self.index]):
+            if token.type in _CLAUSE_TYPES:
+                return token.type
+        return "PATTERN"
+
+    @cached_property
+    def in_expression(self) -> bool:
+        """Whether a value or an operator is expected rather than a pattern."""
+        values = {"TEXT", "TIMESTAMP", "COMPARE", "PERCENT", "IN"}
+        return self.clause in ("WHERE", "RETURN") or bool(values & self.expected)
+
+    def span(self, token: Token | None = None) -> Span:
+        """The place of ``token``; the end of the text is shown behind its last token."""
+        token = token or self.token
+        if token.type == "$END":
+            end = self.tokens[-2].end if len(self.tokens) > 1 else 0
+            return Span(end, end + 1)
+        return token.span
+
+    def shown(self, token: Token) -> str:
+        """``token`` as it stands in the text."""
+        return self.text[token.start : token.end]
+
+    def error(self, message: str, remedy: str, token: Token | None = None) -> QueryError:
+        """The error at ``token``, or at the wrong one."""
+        return QueryError(message, remedy=remedy, span=self.span(token))
+
+
+Rule: TypeAlias = Callable[[Place], QueryError | None]
 
 
 def explain(text: str, tokens: Sequence[Token], index: int, expected: frozenset[str]) -> QueryError:
-    """The error for ``tokens[index]``, where only ``expected`` could stand."""
-    token = tokens[index]
-    return QueryError(f"unexpected `{token.value}`", remedy=f"expected {sorted(expected)}", span=Span(token.start, max(token.end, token.start + 1)))
+    """The error for ``tokens[index]``, where only ``expected`` could stand.
+
+    Args:
+        text: the query.
+        tokens: its tokens, the last of type ``$END``.
+        index: the first token that no query can have in its place.
+        expected: the terminals that a query can have there.
+    """
+    place = Place(text, tokens, index, expected)
+    for rule in RULES:
+        error = rule(place)
+        if error is not None:
+            return error
+    return _plain(place)
+
+
+def _empty(p: Place) -> QueryError | None:
+    if len(p.tokens) > 1:
+        return None
+    return p.error("the text holds no query", "write a pattern: SEQ(A a, B b) WHERE a.x < b.x WITHIN 5 minutes")
+
+
+def _no_pattern(p: Place) -> QueryError | None:
+    if p.token.type not in _CLAUSE_TYPES or p.token.type == "PATTERN" or "SEQ" not in p.expected or p.open_brackets:
+        return None
+    return p.error(
+        f"{p.shown(p.token).upper()} stands where the pattern should",
+        "a query begins with its pattern: PATTERN SEQ(A a, B b) WHERE a.x < b.x",
+    )
+
+
+def _misspelt_clause(p: Place) -> QueryError | None:
+    """``WHER a.x > 1``: the wrong token, or the name before it that the pattern took for a variable."""
+    if p.open_brackets:
+        return None
+    before = p.back()
+    for token in (before, p.token):
+        if token is None or token.type != "NAME" or p.text[token.start] in '"`':
+            continue
+        if token is p.token and "$END" not in p.expected:
+            continue
+        if token is before and (p.index < 2 or p.clause not in ("PATTERN", "POLICY", "FROM")):
+            continue
+        word = token.value.upper()
+        if word in _ELSEWHERE and (token is p.token or p.token.type == "NAME" or word in ("DEFINE", "SELECT")):
+            return p.error(f"{word} is no clause of a query", _ELSEWHERE[word], token)
+        close = difflib.get_close_matches(word, _CLAUSE_WORDS, 1, 0.75)
+        if close:
+            return p.error(f"`{token.value}` is no clause of a query", f"did you mean {close[0]}?", token)
+    return None
+
+
+def _bracket(p: Place) -> QueryError | None:
+    """A bracket that is never closed, closes nothing, or closes another kind."""
+    stack = p.open_brackets
+    if p.token.type in _CLOSERS:
+        shown = p.shown(p.token)
+        if not stack:
+            return p.error(f"`{shown}` closes a bracket that was never opened", "remove it, or open the bracket")
+        if _CLOSERS[p.token.type] != stack[-1].type:
+            opened = p.shown(stack[-1])
+            closer = {"(": ")", "[": "]", "{": "}"}[opened]
+            return p.error(
+                f"`{shown}` stands where `{closer}` would close the `{opened}` before it", f"write `{closer}` here"
+            )
+        return None
+    if stack and (p.token.type == "$END" or p.token.type in _CLAUSE_TYPES):
+        opener = stack[-1]
+        closer = {"(": ")", "[": "]", "{": "}"}[p.shown(opener)]
+        if _OPENERS[opener.type] not in p.expected:
+            return None
+        before = "at the end" if p.token.type == "$END" else f"before {p.shown(p.token).upper()}"
+        return p.error("this bracket is never closed", f"add `{closer}` {before}, or where the group ends", opener)
+    return None
+
+
+def _unit(p: Place) -> QueryError | None:
+    """``5 parsecs``, ``5 m``, ``WITHIN minutes``, ``1h 30min``."""
+    before, token = p.back(), p.token
+    if before is None:
+        return None
+    if before.type == "NUMBER" and token.type == "NAME" and "UNIT" in p.expected:
+        after = p.ahead()
+        if p.in_expression and after is not None and after.type in ("DOT", "COMPARE", "LPAR", "IN", "IS", "BETWEEN"):
+            return None
+        return _unknown_unit(p, before, token)
+    in_window = p.clause in ("WITHIN", "WINDOW", "BETWEEN_EACH")
+    if in_window and before.type == "UNIT" and token.type == "NUMBER":
+        return p.error("a window has one number and one unit", "write it in the smaller unit: 90 min for 1 h 30 min")
+    if "NUMBER" in p.expected and in_window:
+        return p.error(
+            f"expected a length of time or a number of events, found {described(token, p.text)}",
+            "write a number, then a unit: 5 minutes, 50 ms, 2000 EVENTS",
+        )
+    return None
+
+
+def _unknown_unit(p: Place, number: Token, unit: Token) -> QueryError:
+    word, lower = unit.value, unit.value.lower()
+    if lower in ("k", "m") and word != "m":
+        return p.error(
+            f"`{word}` stands apart from its number", f"write {p.shown(number)}{word.upper()} without a space"
+        )
+    if lower == "m":
+        return p.error("`m` may be minutes or millions", f"write {p.shown(number)} min, or {p.shown(number)}M")
+    if lower in ("month", "months", "year", "years", "quarter", "y"):
+        return p.error(f"a {lower.rstrip('s')} has no fixed length", "write it in days: 30 days")
+    if lower in ("ns", "nanosecond", "nanoseconds"):
+        return p.error("time is counted in microseconds, no finer", "write it in us, ms or s")
+    close = difflib.get_close_matches(lower, UNITS, 1, 0.6)
+    hint = f"did you mean `{close[0]}`? " if close else ""
+    return p.error(f"`{word}` is no unit", f"{hint}the units are us, ms, s, min, h, d, weeks and EVENTS")
+
+
+def _clause_content(p: Place) -> QueryError | None:
+    """POLICY, AFTER MATCH and WINDOW take few words."""
+    if p.clause == "POLICY" and {"ANY", "NEXT", "STRICT"} <= p.expected and "NAME" not in p.expected:
+        word = p.token.value.upper().replace("-", "_")
+        meant = next((policy for policy, words in _POLICIES.items() if word in words), None)
+        close = meant or next(iter(difflib.get_close_matches(word.lower(), _POLICIES, 1, 0.6)), None)
+        hint = f"did you mean `{close}`? " if close else ""
+        return p.error(
+            f"{described(p.token, p.text)} is no selection policy",
+            f"{hint}write POLICY any, POLICY next or POLICY strict",
+        )
+    if p.clause == "AFTER" and "$END" not in p.expected:
+        return p.error(
+            f"expected {expectation(p.expected)}, found {described(p.token, p.text)}",
+            "write AFTER MATCH NO SKIP, SKIP PAST LAST, SKIP TO NEXT, SKIP TO FIRST v or SKIP TO LAST v",
+        )
+    if p.clause == "WINDOW" and "SLIDE" in p.expected:
+        return p.error(
+            "WINDOW does not say how far its windows slide",
+            "write WINDOW 10 s SLIDE 1 s; for one span write WITHIN 10 s",
+        )
+    return None
+
+
+def _values(p: Place) -> QueryError | None:
+    """Slips around single values: ``count(*)``, ``b[1]``, ``IN 5``, ``a.x < b.x < c.x``, ``!a.ok``."""
+    token, before, earlier = p.token, p.back(), p.back(2)
+    if token.type == "STAR" and before is not None:
+        if before.type == "LPAR" and earlier is not None and earlier.value.lower() in AGGREGATES:
+            return p.error(f"{earlier.value}(*) does not say what is counted", "name the variable: count(b)")
+        if before.type == "RETURN":
+            return p.error("RETURN lists expressions", "leave RETURN out to have every variable of a match")
+    if token.type == "LSQB" and before is not None and before.type == "NAME" and p.in_expression:
+        if p.clause == "PATTERN" and "LSQB" in p.expected:
+            return None
+        name, after = p.shown(before), p.ahead(2)
+        if after is not None and after.type in ("DOT", "COMMA", "LPAR"):
+            return p.error("square brackets do not call a function", f"write round brackets: {name}(...)")
+        return p.error(
+            "square brackets do not pick an element", f"write prev({name}).x, first({name}).x or last({name}).x"
+        )
+    if before is not None and before.type == "IN":
+        return p.error(
+            f"IN takes a list, a set or a remote field, not {described(token, p.text)}",
+            "write IN (1, 2, 3), IN REMOTE store[key].field or IN a.tags",
+        )
+    if before is not None and before.type == "LIKE":
+        return p.error("LIKE takes a text", "write LIKE 'A%', where % stands for any text and _ for any character")
+    if token.type == "COMPARE":
+        if before is not None and before.type == "COMPARE":
+            return p.error(
+                f"`{p.shown(before)}` is followed by `{p.shown(token)}`", "write one operator: = <> < <= > >=", before
+            )
+        if "AND" in p.expected and p.in_expression:
+            return p.error("comparisons cannot be chained", "write a.x < b.x AND b.x < c.x")
+    if token.type == "BANG" and p.in_expression:
+        return p.error("`!` has no meaning in a condition", "write NOT")
+    if token.type == "BETWEEN" and "BETWEEN_EACH" in p.expected and "BETWEEN" not in p.expected:
+        return p.error(
+            "BETWEEN as a clause is followed by EACH", "write BETWEEN EACH 5 s: the greatest gap between two events"
+        )
+    if token.type == "PIPE":
+        return p.error("`|` stands only between event types in brackets", "write (A | B) x, or OR between patterns")
+    return None
+
+
+def _reserved(p: Place) -> QueryError | None:
+    """A word of the language where a name should stand."""
+    token = p.token
+    word = token.value.upper()
+    if "NAME" not in p.expected or word not in RESERVED | PATTERN_WORDS or token.type == "NAME":
+        return None
+    before, after = p.back(), p.ahead()
+    named = before is not None and before.type in ("AS", "FROM", "FIRST", "LAST")
+    used = p.in_expression and after is not None and after.type == "DOT"
+    typed = p.clause == "PATTERN" and not p.in_expression and after is not None and after.type == "NAME"
+    if not (named or used or typed):
+        return None
+    return p.error(
+        f"`{p.shown(token)}` is a word of the language", f'as a name it stands in double quotes: "{token.value}"'
+    )
+
+
+def _missing_and(p: Place) -> QueryError | None:
+    """Two conditions with nothing, or a comma, between them."""
+    before, token = p.back(), p.token
+    if before is None or not p.in_expression or "AND" not in p.expected:
+        return None
+    if token.type == "COMMA" and p.clause == "WHERE" and not p.open_brackets:
+        return p.error("conditions are not listed with commas", "join them by AND")
+    if before.type in _ENDS_VALUE and token.type in _STARTS_VALUE:
+        return p.error(f"AND or OR is missing before {described(token, p.text)}", "join conditions by AND or OR")
+    return None
+
+
+def _group_head(p: Place) -> QueryError | None:
+    """``any(A, B)`` without a number, ``strict SEQ(A a, B b)``."""
+    before = p.back()
+    prefixed = before is not None and before.type in ("ANY", "NEXT", "STRICT") and p.clause == "PATTERN"
+    if before is not None and prefixed and "STAR" in p.expected:
+        return p.error(
+            f"{before.value} stands before one event, not a group", f"write it before an event: {before.value} B b"
+        )
+    if p.expected == {"PIPE"} and p.open_brackets:
+        opener = p.tokens.index(p.open_brackets[-1])
+        if opener and p.tokens[opener - 1].type == "ANY":
+            return p.error(
+                "ANY does not say how many of its patterns a match has",
+                "write the number first: ANY(2, A a, B b, C c)",
+                p.tokens[opener - 1],
+            )
+    return None
+
+
+def _missing_comma(p: Place) -> QueryError | None:
+    """``SEQ(A a B b)``, ``A a B b``."""
+    if p.clause != "PATTERN" or p.in_expression or "COMMA" not in p.expected:
+        return None
+    if p.token.type in ("PLUS", "STAR", "QUESTION", "LBRACE") and p.back() is not None:
+        return p.error(
+            "an element has one quantifier, before or after its name",
+            "write B+ b; `+?` takes as few as possible; put a group in brackets to repeat it again: (B+ b)+",
+        )
+    if p.token.type not in _STARTS_PATTERN:
+        return None
+    if not p.open_brackets and p.token.type == "NAME":
+        return None
+    return p.error(
+        f"a comma is missing before {described(p.token, p.text)}", "separate the parts of a group by `,` or `;`"
+    )
+
+
+def _unknown_clause(p: Place) -> QueryError | None:
+    if p.open_brackets or p.token.type != "NAME" or not {"WHERE", "WITHIN", "RETURN"} & p.expected:
+        return None
+    after = p.ahead()
+    if p.clause == "PATTERN" and after is not None and after.type in ("NAME", "SEMICOLON", "COMMA"):
+        return p.error(
+            f"`;` is missing before {described(p.token, p.text)}",
+            "write A a; B b, or SEQ(A a, B b), for one after the other",
+        )
+    return p.error(
+        f"expected {expectation(p.expected)}, found {described(p.token, p.text)}",
+        "the clauses are WHERE, WITHIN, BETWEEN EACH, WINDOW, POLICY, AFTER MATCH, RETURN and FROM",
+    )
+
+
+def _plain(p: Place) -> QueryError:
+    expected = p.expected
+    if "$END" in expected:
+        remedy = "the clauses are WHERE, WITHIN, BETWEEN EACH, WINDOW, POLICY, AFTER MATCH, RETURN and FROM"
+    elif "SEQ" in expected:
+        remedy = "a pattern is an event type and a name (Txn a), or a group: SEQ(...), AND(...), OR(...), ANY(2, ...)"
+    elif "TEXT" in expected and "NUMBER" in expected:
+        remedy = "a value is an attribute (a.x), a number, a text in single quotes, a call, or :parameter"
+    elif expected == {"NAME"}:
+        remedy = "a name is letters, digits and `_`, or any text in double quotes"
+    else:
+        remedy = f"write {expectation(expected)} here"
+    return p.error(f"expected {expectation(expected)}, found {described(p.token, p.text)}", remedy)
+
+
+RULES: tuple[Rule, ...] = (
+    _empty,
+    _no_pattern,
+    _bracket,
+    _misspelt_clause,
+    _unit,
+    _clause_content,
+    _values,
+    _reserved,
+    _missing_and,
+    _group_head,
+    _missing_comma,
+    _unknown_clause,
+)
