@@ -1,1 +1,1 @@
-"""Real stores and topics."""
+"""Where events come from and where matches go: files."""

@@ -1,0 +1,123 @@
+"""Where files are: paths, folders, globs, environment variables, files inside installed packages."""
+
+from __future__ import annotations
+
+import glob
+import importlib.util
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cepheid.errors import SetupError
+
+FORMATS: Mapping[str, str] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+"""Format of a file by the ending of its name, without ``.gz`` or ``.zip``."""
+
+COMPRESSIONS = (".gz", ".zip")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_PACKAGE = "package:"
+
+
+def expand_variables(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """``text`` with ``${NAME}`` replaced from the environment; ``${NAME:-other}`` has ``other`` where it is not set.
+
+    Raises:
+        SetupError: a variable is not set.
+    """
+    environment = os.environ if environment is None else environment
+
+    def value(found: re.Match[str]) -> str:
+        name, default = found[1], found[2]
+        if environment.get(name):
+            return environment[name]
+        if default is not None:
+            return default
+        raise SetupError(
+            f"the environment variable {name} is not set, which the path {text!r} needs",
+            remedy=f"set it, as in: {name}=/path/to/data cepheid run JOB.toml",
+        )
+
+    return _VARIABLE.sub(value, text)
+
+
+def resolve(text: str, base: Path) -> str:
+    """The path or glob that ``text`` stands for: variables replaced, ``~`` expanded, relative to ``base``.
+
+    ``package:name/inside/file.csv`` is a file that an installed Python package brings; the package is not imported.
+
+    Raises:
+        SetupError: a variable is not set, or a package is not installed.
+    """
+    text = expand_variables(text)
+    if text.startswith(_PACKAGE):
+        return _in_package(text.removeprefix(_PACKAGE))
+    return os.path.normpath(base / Path(text).expanduser())
+
+
+def _in_package(text: str) -> str:
+    package, _, inside = text.partition("/")
+    if not package.isidentifier() or not inside:
+        raise SetupError(
+            f"{_PACKAGE + text!r} names no file of a package", remedy="write package:NAME/path/inside/it.csv"
+        )
+    spec = importlib.util.find_spec(package)
+    folders = [] if spec is None else list(spec.submodule_search_locations or [])
+    if not folders:
+        raise SetupError(
+            f"the Python package {package} is not installed, which brings the file {inside}",
+            remedy=f"install it: pip install {package}",
+        )
+    return os.path.normpath(Path(folders[0]) / inside)
+
+
+def list_files(path: str) -> list[Path]:
+    """The files that ``path`` stands for: itself, all files of known formats in a folder, or what a glob finds.
+
+    Files are ordered by their path; those whose name, or a folder of theirs below ``path``, begins with ``.`` or ``_``
+    are left out, as other tools keep their own files there.
+
+    Raises:
+        SetupError: there is none.
+    """
+    place = Path(path)
+    if place.is_file():
+        return [place]
+    if place.is_dir():
+        found = [p for p in place.rglob("*") if p.is_file() and _is_shown(p.relative_to(place)) and format_of(p)]
+        if not found:
+            raise SetupError(
+                f"the folder {path} holds no file of a known format",
+                remedy=f"the endings are {', '.join(FORMATS)}, each also with {' or '.join(COMPRESSIONS)}",
+            )
+        return sorted(found)
+    if glob.has_magic(path):
+        found = [Path(p) for p in glob.glob(path, recursive=True) if Path(p).is_file()]
+        found = [p for p in found if not p.name.startswith((".", "_"))]
+        if not found:
+            raise SetupError(
+                f"no file matches {path}", remedy="check the path; it is relative to the job file's folder"
+            )
+        return sorted(found)
+    raise SetupError(f"there is no file {path}", remedy="check the path; it is relative to the job file's folder")
+
+
+def _is_shown(relative: Path) -> bool:
+    return not any(part.startswith((".", "_")) for part in relative.parts)
+
+
+def format_of(path: Path) -> str | None:
+    """The format that the name of ``path`` tells (a value of `FORMATS`), or None."""
+    suffixes: Sequence[str] = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes = suffixes[:-1]
+    return FORMATS.get(suffixes[-1]) if suffixes else None

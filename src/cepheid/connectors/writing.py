@@ -1,0 +1,193 @@
+"""Tables to files: whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from cepheid.connectors.locations import FORMATS, format_of
+from cepheid.errors import DataError, SetupError
+
+_N_BATCH_ROWS = 16_384
+
+
+def write_table(table: Any, path: Path, format: str | None = None) -> None:
+    """Write ``table`` to ``path``, in place of what is there.
+
+    It is written beside ``path`` under another name first, so that whoever reads ``path`` finds the old file or the
+    whole new one, and nothing is left where writing fails.
+
+    Args:
+        table: an Arrow table. CSV has no nested values: they are written as JSON.
+        path: the file; its folder is made if needed. ``.gz`` packs CSV and JSON lines.
+        format: csv, jsonl, parquet or arrow; None to go by the name of the file.
+
+    Raises:
+        SetupError: the folder cannot be written, or is full.
+        DataError: no such format, or it cannot hold these values.
+    """
+    kind = format or format_of(path)
+    write = _WRITERS.get(kind or "")
+    if write is None:
+        raise DataError(
+            f"the format of {path} cannot be told from its name",
+            remedy=f'name it: format = "parquet" (or one of {", ".join(sorted(set(FORMATS.values())))})',
+        )
+    _refuse_folder(path)
+    try:
+        with _replacing(path) as stream:
+            write(table, stream)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"the matches cannot be written as {kind}: {error}", remedy="write Parquet instead") from error
+
+
+def check_writable(path: Path) -> None:
+    """Raise `SetupError` now if ``path`` cannot be written later; the folder is made if needed."""
+    _refuse_folder(path)
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+
+
+def _refuse_folder(path: Path) -> None:
+    with _told(path):
+        is_folder = path.is_dir()
+    if is_folder:
+        raise SetupError(f"{path} is a folder", remedy="name a file in it")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SetupError(
+            f"{path} cannot be written: {reason}", remedy="check the folder, its rights and the room left on its disk"
+        ) from error
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # In the same folder, as only within one file system a file takes another's place in one step.
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                os.fchmod(stream.fileno(), 0o666 & ~_umask())
+                if path.suffix.lower() == ".gz":
+                    # No name and time in the file: equal matches make equal files.
+                    with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
+                        yield cast(IO[bytes], packed)
+                else:
+                    yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                Path(name).unlink()
+            raise
+
+
+def _umask() -> int:
+    # It cannot be read without being set.
+    current = os.umask(0o022)
+    os.umask(current)
+    return current
+
+
+def _write_csv(table: Any, stream: IO[bytes]) -> None:
+    flat = table
+    for position, column in enumerate(table.schema):
+        if _is_csv_value(column.type):
+            continue
+        texts = [
+            None if v is None else json.dumps(_plain(v), ensure_ascii=False) for v in table[column.name].to_pylist()
+        ]
+        flat = flat.set_column(position, column.name, pa.array(texts, pa.string()))
+    pacsv.write_csv(flat, stream)
+
+
+def _is_csv_value(arrow: Any) -> bool:
+    types = pa.types
+    kinds = (
+        types.is_boolean,
+        types.is_integer,
+        types.is_floating,
+        types.is_decimal,
+        types.is_string,
+        types.is_large_string,
+        types.is_temporal,
+        types.is_null,
+    )
+    return any(kind(arrow) for kind in kinds) and not types.is_duration(arrow)
+
+
+def _write_jsonl(table: Any, stream: IO[bytes]) -> None:
+    text = io.TextIOWrapper(stream, "utf-8", newline="\n", write_through=False)
+    for batch in table.to_batches(max_chunksize=_N_BATCH_ROWS):
+        for row in batch.to_pylist():
+            text.write(json.dumps(_plain(row), ensure_ascii=False))
+            text.write("\n")
+    # The stream stays open: it is not this function's.
+    text.detach()
+
+
+def _plain(value: object) -> object:
+    """``value`` as JSON can hold it: times as ISO 8601, durations as seconds, NaN and infinities as text."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if value == value and abs(value) != float("inf") else str(value)
+        case datetime():
+            # Arrow gives naive values for columns without a zone, which are UTC.
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat().replace("+00:00", "Z")
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Decimal():
+            return str(value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case dict():
+            return {str(k): _plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_plain(v) for v in value]
+        case _:
+            return str(value)
+
+
+def _write_parquet(table: Any, stream: IO[bytes]) -> None:
+    pq.write_table(table, stream, compression="zstd")
+
+
+def _write_arrow(table: Any, stream: IO[bytes]) -> None:
+    with pa.ipc.new_file(stream, table.schema) as writer:
+        writer.write_table(table)
+
+
+_WRITERS: Mapping[str, Callable[[Any, IO[bytes]], None]] = {
+    "csv": _write_csv,
+    "jsonl": _write_jsonl,
+    "parquet": _write_parquet,
+    "arrow": _write_arrow,
+}
