@@ -14,7 +14,8 @@ from pathlib import Path
 
 PACKAGE = "cepheid"
 
-# A room is a folder or module directly below the package; rooms below these are rooms of their own.
+# A room is a folder or module directly below the package. Below these, what has one of the names, or begins with it
+# and an underscore, is a room of its own.
 SUBROOMS = {
     "policies": ("remote", "evaluation", "shedding", "slack"),
     # Held apart: the oracle must not learn the meaning of a query from the code that it judges.
@@ -132,8 +133,10 @@ def room_of(module: str) -> str:
     parts = module.split(".")[1:]
     if not parts:
         return FRONT_DOOR
-    if len(parts) > 1 and parts[1] in SUBROOMS.get(parts[0], ()):
-        return f"{parts[0]}.{parts[1]}"
+    if len(parts) > 1:
+        for name in SUBROOMS.get(parts[0], ()):
+            if parts[1] == name or parts[1].startswith(f"{name}_"):
+                return f"{parts[0]}.{name}"
     return parts[0]
 
 

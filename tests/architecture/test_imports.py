@@ -97,6 +97,7 @@ def test_rooms_are_told_from_module_names():
     assert room_of("cepheid.plan.rewrites.merge") == "plan"
     assert room_of("cepheid.policies.slack.delay") == "policies.slack"
     assert room_of("cepheid.testing.oracle") == "testing.oracle"
+    assert room_of("cepheid.testing.oracle_windows") == "testing.oracle"
     assert room_of("cepheid.testing.clock") == "testing"
 
 
