@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from cepheid.errors import QueryError, Span
 from cepheid.events.schema import TIME_UNITS
-from cepheid.language.lexer import UNITS, Token
-from cepheid.language.tree import Literal, LiteralKind
+from cepheid.language.lexer import UNITS, Token, tokenize
+from cepheid.language.tree import Extent, Literal, LiteralKind
 
 _SUFFIX = {"k": 1_000, "K": 1_000, "M": 1_000_000}
 _MAX_DIGITS = 400
@@ -48,6 +48,50 @@ def extent_value(token: Token, unit: str | None, factor: int) -> int | float:
     if whole > 2**63 - 1:
         raise QueryError("this window is longer than any time", remedy="write a smaller number", span=token.span)
     return whole
+
+
+def extent(length: str | int | float | timedelta, unit: str | None = None) -> Extent:
+    """A window's length from its text, a timedelta, or a number and a unit.
+
+    Args:
+        length: ``"5 minutes"``, ``"2000 events"``, a timedelta, or a number.
+        unit: of a number; None for the unit of the time column.
+
+    Raises:
+        QueryError: for what is no length.
+    """
+    if isinstance(length, timedelta) and unit is None:
+        us = length // timedelta(microseconds=1)
+        if us >= 0:
+            name, size_us = next((n, s) for n, s in reversed(tuple(TIME_UNITS.items())) if us % s == 0)
+            return Extent(us // size_us, name if us else "s")
+    text = length if isinstance(length, str) else _written(length)
+    if text is not None and (unit is None or isinstance(unit, str)):
+        found = _read_extent(f"{text} {unit or ''}")
+        if found is not None:
+            return found
+    shown = f"{length!r}" if unit is None else f"{length!r} {unit}"
+    raise QueryError(
+        f"{shown} is no length of a window", remedy="write '5 minutes', '50 ms', '2000 events', or a timedelta"
+    )
+
+
+def _written(length: object) -> str | None:
+    """A number as a query writes it, or None."""
+    if isinstance(length, bool) or not isinstance(length, int | float):
+        return None
+    return repr(length) if math.isfinite(length) and length >= 0 else None
+
+
+def _read_extent(text: str) -> Extent | None:
+    tokens = tokenize(text)
+    types = [token.type for token in tokens]
+    if types == ["NUMBER", "$END"]:
+        return Extent(extent_value(tokens[0], None, 1), None)
+    if types == ["NUMBER", "UNIT", "$END"]:
+        unit, factor = UNITS[tokens[1].value.lower()]
+        return Extent(extent_value(tokens[0], unit, factor), unit)
+    return None
 
 
 def duration_us(token: Token, unit: Token) -> int:
