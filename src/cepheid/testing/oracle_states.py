@@ -1,0 +1,416 @@
+"""What a run waits for: the part of a pattern that is still to come, and the ways on from there.
+
+The state of a run is a pattern again: what is left of the query's own. ``SEQ(A a, B+ b, C c)`` after an A is
+``SEQ(B+ b, C c)``, and after a B ``SEQ(<B+ b, one taken>, C c)``. Two nodes exist only in states: `Looping`
+and `Choosing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias, cast
+
+from cepheid.language.structure import nullable, parts, patterns
+from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Repeat, Seq
+from cepheid.testing.oracle_conditions import LATER, Future, Path
+
+
+@dataclass(frozen=True)
+class Looping:
+    """A quantifier under way.
+
+    Attributes:
+        repeat: the quantifier.
+        n_done: iterations that are complete.
+        current: what is left of the iteration that has begun, or None.
+        following: what the next iteration is; differs from ``repeat.part`` where UNTIL closed a loop in it.
+        closed: no further iteration begins.
+    """
+
+    repeat: Repeat
+    n_done: int
+    current: State | None
+    following: State
+    closed: bool = False
+
+    @property
+    def may_go_on(self) -> bool:
+        """Another iteration may begin once the current one is complete."""
+        most = self.repeat.maximum
+        n_begun = self.n_done + (self.current is not None)
+        return not self.closed and (most is None or n_begun < most)
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """``ANY(k, ...)`` under way.
+
+    Attributes:
+        n_missing: parts that are still to be begun.
+        parts: in the order of the text; the flag says that a part has begun.
+    """
+
+    n_missing: int
+    parts: tuple[tuple[State, bool], ...]
+
+
+State: TypeAlias = Pattern | Looping | Choosing
+
+DONE: State = Seq(())
+
+Closes: TypeAlias = Callable[[Repeat, Path], bool]
+"""Whether an event satisfies the UNTIL of a loop, in one iteration of the groups around it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A way on from a state: an element that takes the next event, or the end of the pattern.
+
+    Attributes:
+        element: the element, or None for the end.
+        path: the iterations in which it stands.
+        state: what is left after it.
+        empty: variables of loops and optional parts that are passed over.
+        nots: what stands under the NOTs that are passed over.
+        leaves: it passes the end of a loop that could have gone on.
+        dropped: at the end only: iterations that are not complete, whose events are given back.
+    """
+
+    element: Event | None = None
+    path: Path = ()
+    state: State = DONE
+    empty: frozenset[str] = frozenset()
+    nots: tuple[Not, ...] = ()
+    leaves: bool = False
+    dropped: tuple[Path, ...] = ()
+
+    def after(self, end: Step, leaves: bool = False) -> Step:
+        """This step, taken after ``end`` of what stands before it."""
+        return replace(
+            self,
+            empty=self.empty | end.empty,
+            nots=end.nots + self.nots,
+            leaves=self.leaves or end.leaves or leaves,
+            dropped=end.dropped + self.dropped,
+        )
+
+
+def names(pattern: Pattern) -> frozenset[str]:
+    """The variables of a pattern, those under NOT left out."""
+    if isinstance(pattern, Not):
+        return frozenset()
+    if isinstance(pattern, Event):
+        assert pattern.name is not None
+        return frozenset((pattern.name,))
+    return frozenset[str]().union(*(names(part) for part in parts(pattern)))
+
+
+def group_numbers(pattern: Pattern) -> dict[Repeat, int]:
+    """A number for each group under a quantifier; equal ones stand in exclusive branches and may share theirs."""
+    return {
+        node: number
+        for number, node in enumerate(patterns(pattern))
+        if isinstance(node, Repeat) and not isinstance(node.part, Event)
+    }
+
+
+def empty_of(node: Repeat, n_done: int) -> frozenset[str]:
+    """The variables that a quantifier leaves empty when it ends after ``n_done`` iterations."""
+    return names(node.part) if n_done == 0 else frozenset()
+
+
+@dataclass(frozen=True)
+class States:
+    """The ways on in the states of one query.
+
+    Attributes:
+        groups: group under a quantifier -> its number.
+    """
+
+    groups: Mapping[Repeat, int]
+
+    def inner(self, path: Path, node: Repeat, iteration: int) -> Path:
+        """The path inside an iteration of ``node``."""
+        return (*path, (self.groups[node], iteration)) if node in self.groups else path
+
+    # --- the ways on, the preferred first (SEMANTICS 3.2 and 3.3) -----------------------------------
+
+    def steps(self, state: State, path: Path = ()) -> list[Step]:
+        """The ways on from ``state``: more of a greedy loop before the end of it, after it if reluctant."""
+        match state:
+            case Event():
+                return [Step(state, path)]
+            case Not():
+                return [Step(nots=(state,))]
+            case Seq(parts=()):
+                return [Step()]
+            case Seq():
+                return self._sequence(state, path)
+            case And():
+                return self._choose(_all_of(state), path)
+            case Or():
+                return [step for part in state.parts for step in self.steps(part, path)]
+            case AnyOf():
+                return self._choose(_unbegun(state), path)
+            case Repeat():
+                return self._loop(_looping(state), path)
+            case Looping():
+                return self._loop(state, path)
+            case Choosing():
+                return self._choose(state, path)
+
+    def _sequence(self, state: Seq, path: Path) -> list[Step]:
+        head, rest = state.parts[0], state.parts[1:]
+        steps = self.steps(head, path)
+        could_go_on = any(step.element is not None for step in steps)
+        found: list[Step] = []
+        for step in steps:
+            if step.element is not None:
+                found.append(replace(step, state=_before(step.state, rest)))
+            else:
+                found += [further.after(step, leaves=could_go_on) for further in self.steps(Seq(rest), path)]
+        return found
+
+    def _loop(self, state: Looping, path: Path) -> list[Step]:
+        if state.current is None:
+            return self._between(state, path)
+        steps = self.steps(state.current, self.inner(path, state.repeat, state.n_done))
+        could_go_on = any(step.element is not None for step in steps)
+        found: list[Step] = []
+        for step in steps:
+            if step.element is not None:
+                found.append(replace(step, state=_iterating(state, step.state)))
+            else:
+                complete = _iterating(state, DONE)
+                found += [further.after(step, leaves=could_go_on) for further in self._between(complete, path)]
+        return found
+
+    def _between(self, state: Looping, path: Path) -> list[Step]:
+        """The ways on when no iteration is under way."""
+        more: list[Step] = []
+        if state.may_go_on:
+            below = self.steps(state.following, self.inner(path, state.repeat, state.n_done))
+            more = [replace(s, state=_iterating(state, s.state)) for s in below if s.element is not None]
+        end: list[Step] = []
+        if state.n_done >= state.repeat.minimum or nullable(state.repeat.part):
+            end = [Step(empty=empty_of(state.repeat, state.n_done))]
+        return more + end if state.repeat.greedy else end + more
+
+    def _choose(self, state: Choosing, path: Path) -> list[Step]:
+        """AND and ANY: the parts in the order of the text."""
+        ahead: list[Step] = []
+        behind: list[Step] = []
+        ends: list[Step | None] = []
+        for index, (part, begun) in enumerate(state.parts):
+            end: Step | None = None
+            for step in self.steps(part, path):
+                if step.element is None:
+                    end = end or step
+                elif begun or state.n_missing:
+                    (ahead if end is None else behind).append(replace(step, state=_begin(state, index, step.state)))
+            ends.append(end)
+        chosen = [index for index, (_, begun) in enumerate(state.parts) if begun]
+        spare = [i for i, (_, begun) in enumerate(state.parts) if not begun and ends[i] is not None]
+        chosen += spare[: state.n_missing]
+        complete = [ends[index] for index in chosen]
+        if len(spare) < state.n_missing or any(end is None for end in complete):
+            return self._in_text_order(state, path)
+        empty = frozenset[str]().union(*(end.empty for end in complete if end is not None))
+        return [*ahead, Step(empty=empty), *behind]
+
+    def _in_text_order(self, state: Choosing, path: Path) -> list[Step]:
+        return [
+            replace(step, state=_begin(state, index, step.state))
+            for index, (part, begun) in enumerate(state.parts)
+            if begun or state.n_missing
+            for step in self.steps(part, path)
+            if step.element is not None
+        ]
+
+    # --- what may still come ------------------------------------------------------------------------
+
+    def future(self, state: State, path: Path = ()) -> Future:
+        """Every variable that may still be bound, with its iteration."""
+        return frozenset(self._future(state, path))
+
+    def _future(self, state: State, path: Path) -> Iterator[tuple[str, Path]]:
+        match state:
+            case Event():
+                assert state.name is not None
+                yield state.name, path
+            case Not():
+                return
+            case Seq() | And() | Or() | AnyOf():
+                for part in state.parts:
+                    yield from self._future(part, path)
+            case Choosing():
+                for open_part, begun in state.parts:
+                    if begun or state.n_missing:
+                        yield from self._future(open_part, path)
+            case Repeat():
+                yield from self._future(_looping(state), path)
+            case Looping():
+                if state.current is not None:
+                    yield from self._future(state.current, self.inner(path, state.repeat, state.n_done))
+                if state.may_go_on:
+                    yield from self._future(state.following, self.inner(path, state.repeat, LATER))
+
+    # --- UNTIL --------------------------------------------------------------------------------------
+
+    def closed(self, state: State, closes: Closes, path: Path = ()) -> State | None:
+        """``state`` with the open loops closed whose UNTIL the event satisfies (SEMANTICS 3.5).
+
+        Args:
+            state: the state of a run before the event.
+            closes: whether the event satisfies the UNTIL of a loop, in this iteration.
+            path: the iteration.
+
+        Returns:
+            None where a loop is closed below its lower bound: the run ends.
+        """
+        match state:
+            case Event() | Not() | Seq(parts=()):
+                return state
+            case Seq():
+                return self._closed_sequence(state, closes, path)
+            case And():
+                return self._closed_choice(_all_of(state), closes, path)
+            case Or():
+                left = [self.closed(part, closes, path) for part in state.parts]
+                waiting = [state_left for state_left in left if state_left is not None]
+                return Or(_as_parts(waiting)) if waiting else None
+            case AnyOf():
+                return self._closed_choice(_unbegun(state), closes, path)
+            case Choosing():
+                return self._closed_choice(state, closes, path)
+            case Repeat():
+                return self._closed_loop(_looping(state), closes, path)
+            case Looping():
+                return self._closed_loop(state, closes, path)
+
+    def _closed_sequence(self, state: Seq, closes: Closes, path: Path) -> State | None:
+        head, rest = self.closed(state.parts[0], closes, path), Seq(state.parts[1:])
+        if head is None:
+            return None
+        if all(step.element is not None for step in self.steps(head)):
+            return _before(head, rest.parts)
+        tail = self.closed(rest, closes, path)
+        return None if tail is None else _before(head, _as_parts([tail]))
+
+    def _closed_choice(self, state: Choosing, closes: Closes, path: Path) -> State | None:
+        left: list[tuple[State, bool]] = []
+        for part, begun in state.parts:
+            below = self.closed(part, closes, path)
+            if below is not None:
+                left.append((below, begun))
+            elif begun:
+                return None
+        if sum(not begun for _, begun in left) < state.n_missing:
+            return None
+        return Choosing(state.n_missing, tuple(left))
+
+    def _closed_loop(self, state: Looping, closes: Closes, path: Path) -> State | None:
+        if state.repeat.until is not None:
+            if not state.may_go_on or not closes(state.repeat, path):
+                return state
+            return None if state.n_done < state.repeat.minimum else replace(state, closed=True)
+        if state.current is not None:
+            current = self.closed(state.current, closes, self.inner(path, state.repeat, state.n_done))
+            if current is None:
+                return None
+            state = replace(state, current=current)
+            if all(step.element is not None for step in self.steps(current)):
+                return state
+        if not state.may_go_on:
+            return state
+        following = self.closed(state.following, closes, self.inner(path, state.repeat, LATER))
+        if following is not None:
+            return replace(state, following=following)
+        n_sure = state.n_done + (state.current is not None)
+        return None if n_sure < state.repeat.minimum else replace(state, closed=True)
+
+    # --- the end ------------------------------------------------------------------------------------
+
+    def cut(self, state: State, path: Path = ()) -> Step | None:
+        """The end of the longest complete form, unfinished last iterations dropped; None if there is none."""
+        match state:
+            case Event():
+                return None
+            case Not() | Seq(parts=()):
+                return self.steps(state, path)[0]
+            case Seq() | And():
+                ends = [self.cut(part, path) for part in state.parts]
+                return _joined(ends)
+            case Or():
+                return next((end for end in (self.cut(part, path) for part in state.parts) if end is not None), None)
+            case AnyOf():
+                return self.cut(_unbegun(state), path)
+            case Choosing():
+                ends = [self.cut(part, path) for part, begun in state.parts if begun]
+                spare = [self.cut(part, path) for part, begun in state.parts if not begun]
+                usable: list[Step | None] = [end for end in spare if end is not None]
+                return _joined(ends + usable[: state.n_missing]) if len(usable) >= state.n_missing else None
+            case Repeat():
+                return self.cut(_looping(state), path)
+            case Looping():
+                return self._cut_loop(state, path)
+
+    def _cut_loop(self, state: Looping, path: Path) -> Step | None:
+        here = self.inner(path, state.repeat, state.n_done)
+        if state.current is not None:
+            inner = self.cut(state.current, here)
+            if inner is not None and state.n_done + 1 >= state.repeat.minimum:
+                return inner
+        if state.n_done < state.repeat.minimum and not nullable(state.repeat.part):
+            return None
+        dropped = (here,) if state.current is not None else ()
+        return Step(empty=empty_of(state.repeat, state.n_done), dropped=dropped)
+
+
+def _as_parts(states: list[State]) -> tuple[Pattern, ...]:
+    """States as the parts of a pattern: only the methods of `States` ever look inside."""
+    return cast(tuple[Pattern, ...], tuple(states))
+
+
+def _all_of(node: And) -> Choosing:
+    return Choosing(0, tuple((part, True) for part in node.parts))
+
+
+def _looping(node: Repeat) -> Looping:
+    return Looping(node, 0, None, node.part)
+
+
+def _unbegun(node: AnyOf) -> Choosing:
+    return Choosing(node.count, tuple((part, False) for part in node.parts))
+
+
+def _before(state: State, rest: tuple[Pattern, ...]) -> State:
+    if state == DONE:
+        return Seq(rest)
+    return Seq(_as_parts([state, *rest]))
+
+
+def _iterating(loop: Looping, state: State) -> Looping:
+    """The loop with ``state`` left of its current iteration."""
+    if state == DONE:
+        return replace(loop, n_done=loop.n_done + 1, current=None, following=loop.repeat.part)
+    return replace(loop, current=state, following=loop.repeat.part)
+
+
+def _begin(choice: Choosing, index: int, state: State) -> State:
+    """The choice after its part at ``index`` took an event, and has ``state`` left."""
+    n_missing = choice.n_missing - (not choice.parts[index][1])
+    left = [(part, begun) for part, begun in choice.parts]
+    left[index] = (state, True)
+    kept = tuple((part, begun) for part, begun in left if part != DONE and (begun or n_missing))
+    return Choosing(n_missing, kept) if kept else DONE
+
+
+def _joined(ends: list[Step | None]) -> Step | None:
+    result = Step()
+    for end in ends:
+        if end is None:
+            return None
+        result = end.after(result)
+    return result
