@@ -95,7 +95,8 @@ def _whole_arithmetic(operator: str, left: Column, right: Column) -> tuple[Int64
     scaled_b, outside_b = scaled_up(b, up_b)
     if operator == "%":
         zero = b == 0
-        values = np.fmod(scaled_a, np.where(zero, 1, scaled_b))
+        # A divisor that does not fit when scaled is 0 here, too; its rows are computed anew below.
+        values = np.fmod(scaled_a, np.where(scaled_b == 0, 1, scaled_b))
         values, too_big = _settled(
             values, _either(outside_a, outside_b), a, b, 10**up_a, 10**up_b, lambda x, y: _remainder(x, y)
         )
