@@ -17,27 +17,32 @@ from typing import TYPE_CHECKING
 from cepheid import errors
 
 if TYPE_CHECKING:
+    from cepheid.language import builder as build
     from cepheid.language.bound import Catalog, Function, Store
     from cepheid.query import Query
 
 __version__ = "0.1.0"
 
-__all__ = ["Catalog", "Function", "Query", "Store", "__version__", "errors"]
+__all__ = ["Catalog", "Function", "Query", "Store", "__version__", "build", "errors"]
 
 _LAZY = {
     "Catalog": "cepheid.language.bound",
     "Function": "cepheid.language.bound",
     "Query": "cepheid.query",
     "Store": "cepheid.language.bound",
+    "build": "cepheid.language.builder",
 }
-"""Public name -> the module that holds it, imported when the name is first used."""
+"""Public name -> the module that holds it (or that it is), imported when the name is first used."""
+
+_MODULES = frozenset({"build"})
 
 
 def __getattr__(name: str) -> object:
     """Import what `name` needs (PEP 562)."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(_LAZY[name]), name)
+    module = import_module(_LAZY[name])
+    value: object = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -11,6 +11,7 @@ from cepheid.events.schema import Schema
 from cepheid.language import tree as tree_module
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.drafts import Draft
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
 
@@ -65,8 +66,8 @@ class Query:
         return cls.parse(text, name)
 
     @classmethod
-    def of(cls, query: Query | tree_module.Query | str) -> Query:
-        """The query in any of its forms: as it is, a tree (from the builder), or text.
+    def of(cls, query: Query | Draft | tree_module.Query | str) -> Query:
+        """The query in any of its forms: as it is, from the builder, a tree, or text.
 
         Raises:
             QueryError: the text is no query.
@@ -74,11 +75,13 @@ class Query:
         """
         if isinstance(query, Query):
             return query
+        if isinstance(query, Draft):
+            query = query.tree
         if isinstance(query, tree_module.Query):
             return cls(query, print_query(query))
         if isinstance(query, str):
             return cls.parse(query)
-        raise TypeError(f"a query is a text, a Query or a tree of one, not {type(query).__name__}")
+        raise TypeError(f"a query is text, a Query, or made with cepheid.build, not {type(query).__name__}")
 
     def bind(self, schema: Schema, catalog: Catalog | None = None) -> BoundQuery:
         """The query with every name, type and unit settled against the events.

@@ -60,6 +60,8 @@ def test_any_form_of_a_query_will_do():
     assert cep.Query.of(TEXT_OF_QUERY) == query
     assert cep.Query.of(query.tree) == query
     assert cep.Query.of(query.tree).text == str(query)
+    a, b = cep.build.event("A", "a"), cep.build.event("B", "b")
+    assert cep.Query.of(cep.build.seq(a, b).where(a.x < b.x).within("5 minutes")) == query
     with pytest.raises(TypeError, match="not int"):
         cep.Query.of(5)  # type: ignore[arg-type]
 
