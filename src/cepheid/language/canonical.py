@@ -234,7 +234,8 @@ def check_numbers(node: Node) -> None:
         QueryError: at the first such literal.
     """
     for found in walk(node):
-        if not isinstance(found, Literal) or found.value in INT64:
+        # Only ints are looked up in the range: for a float, `in` would walk through it.
+        if not isinstance(found, Literal) or not isinstance(found.value, int) or found.value in INT64:
             continue
         if found.kind is LiteralKind.INT:
             raise QueryError(
