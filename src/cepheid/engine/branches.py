@@ -1,0 +1,120 @@
+"""Which branches of a pattern a match has taken, told from the variables that it binds.
+
+It decides what an aggregate over a variable without events is: 0 or NULL where the variable stands in a branch that was
+taken, absent where it does not (SEMANTICS 4.3).
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Repeat, Seq
+
+
+def taken_variables(pattern: Pattern, bound: frozenset[str]) -> frozenset[str]:
+    """The variables in the branches that a match has taken, those among them that took no event included.
+
+    Args:
+        pattern: the bound pattern, with a name on every element.
+        bound: the variables that the match binds.
+
+    Returns:
+        ``bound`` and the empty variables. Where several ways of taking branches bind the same variables, the first in
+        the text counts.
+    """
+    taken = _taken(pattern, bound, strict=True)
+    # A pattern that is repeated may take one branch in one iteration and another in the next.
+    return bound | (_taken(pattern, bound, strict=False) or frozenset() if taken is None else taken)
+
+
+def _names(pattern: Pattern) -> frozenset[str]:
+    match pattern:
+        case Event():
+            return frozenset() if pattern.name is None else frozenset((pattern.name,))
+        case Not():
+            return frozenset()
+        case Repeat():
+            return _names(pattern.part)
+        case _:
+            return frozenset(chain.from_iterable(_names(part) for part in pattern.parts))
+
+
+def _taken(pattern: Pattern, bound: frozenset[str], *, strict: bool) -> frozenset[str] | None:
+    """The variables in the branches taken by a match of ``pattern`` that binds, of its variables, those in ``bound``.
+
+    Args:
+        pattern: a part of the whole pattern.
+        bound: may hold variables of other parts.
+        strict: one match of ``pattern``, rather than several, one after the other.
+
+    Returns:
+        The variables; None where no match of ``pattern`` binds just these.
+    """
+    bound = bound & _names(pattern)
+    match pattern:
+        case Event():
+            return bound or None
+        case Not():
+            return frozenset()
+        case Repeat():
+            if not bound and pattern.minimum == 0:
+                return _names(pattern.part)
+            once = pattern.maximum == 1
+            return _taken(pattern.part, bound, strict=strict and once)
+        case Seq() | And():
+            return _all(pattern.parts, bound, strict)
+        case Or():
+            return _one(pattern, bound, strict)
+        case AnyOf():
+            return _some(pattern, bound, strict)
+
+
+def _all(parts: tuple[Pattern, ...], bound: frozenset[str], strict: bool) -> frozenset[str] | None:
+    taken: frozenset[str] = frozenset()
+    for part in parts:
+        below = _taken(part, bound, strict=strict)
+        if below is None:
+            return None
+        taken |= below
+    return taken
+
+
+def _one(pattern: Or, bound: frozenset[str], strict: bool) -> frozenset[str] | None:
+    possible = []
+    for part in pattern.parts:
+        below = _taken(part, bound, strict=strict)
+        if below is None:
+            continue
+        if strict and not bound <= _names(part):
+            continue
+        # Over several iterations each branch with a bound variable was taken in one.
+        if strict or bound & _names(part):
+            if strict:
+                return below
+            possible.append(below)
+    if possible:
+        return frozenset(chain.from_iterable(possible))
+    if strict or bound:
+        return None
+    return next((b for b in (_taken(p, bound, strict=False) for p in pattern.parts) if b is not None), None)
+
+
+def _some(pattern: AnyOf, bound: frozenset[str], strict: bool) -> frozenset[str] | None:
+    taken: frozenset[str] = frozenset()
+    n_taken = 0
+    empty = []
+    for part in pattern.parts:
+        below = _taken(part, bound, strict=strict)
+        if bound & _names(part):
+            if below is None:
+                return None
+            taken |= below
+            n_taken += 1
+        elif below is not None:
+            empty.append(below)
+    missing = pattern.count - n_taken
+    if (strict and missing < 0) or missing > len(empty):
+        return None
+    for below in empty[: max(0, missing)]:
+        taken |= below
+    return taken

@@ -1,0 +1,96 @@
+"""A name for each match that depends on nothing but the query, its variables and the events (SEMANTICS 7.2)."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cepheid.engine.matches import Matches
+from cepheid.errors import SchemaError
+from cepheid.events.batch import EventBatch
+from cepheid.events.column import ArrowColumn, Column, Int64Array
+from cepheid.events.types import Kind
+from cepheid.language.bound import BoundQuery
+from cepheid.language.printer import print_query
+
+DIGEST_BYTES = 16
+ARROW_TYPE: Any = pa.string()
+
+
+def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: str = "") -> Any:
+    """The id of each match: 32 hexadecimal digits, a BLAKE2b hash of 128 bits.
+
+    Hashed are the query as it is printed; the number of the variable and the identity of the event for each event, in
+    order; and the bounds of the window where windows slide, as a match is reported once for each of them. An event is
+    identified by ``source`` and its order key: the columns that the schema names, else its row in the caller's table.
+
+    Args:
+        bound: the query.
+        batch: the events that the matches point into.
+        matches: n matches.
+        source: the name of the table or stream.
+
+    Returns:
+        A string array of n ids.
+    """
+    begin = blake2b(digest_size=DIGEST_BYTES)
+    for part in (print_query(bound.query), source):
+        text = part.encode()
+        begin.update(len(text).to_bytes(8, "little"))
+        begin.update(text)
+    identity = _identities(batch)[matches.positions]
+    entries = np.empty((len(matches.positions), 1 + identity.shape[1]), "<i8")
+    entries[:, 0] = matches.variables
+    entries[:, 1:] = identity
+    # One run of bytes for each match: its window, if it has one, then its entries.
+    words = entries.reshape(-1)
+    ends = matches.offsets * entries.shape[1]
+    if matches.window_start_us is not None and matches.window_end_us is not None:
+        windows = np.stack([matches.window_start_us, matches.window_end_us], axis=1).astype("<i8")
+        words = np.insert(words, np.repeat(ends[:-1], 2), windows.reshape(-1))
+        ends = ends + 2 * np.arange(len(ends))
+    data = memoryview(words.tobytes())
+    bounds = (ends * 8).tolist()
+    copy = begin.copy
+    digests = []
+    start = bounds[0]
+    for end in bounds[1:]:
+        state = copy()
+        state.update(data[start:end])
+        digests.append(state.hexdigest())
+        start = end
+    return pa.array(digests, ARROW_TYPE)
+
+
+def _identities(batch: EventBatch) -> npt.NDArray[np.int64]:
+    """The order key of each event of a batch as machine words, shape (n, words)."""
+    if not batch.schema.order:
+        return batch.rows_of(np.arange(len(batch))).reshape(-1, 1)
+    return np.stack([word for name in batch.schema.order for word in _words(batch, name)], axis=1)
+
+
+def _words(batch: EventBatch, name: str) -> list[Int64Array]:
+    """A column of the order key: whether there is a value, and what it is."""
+    column = batch.column((name,))
+    if isinstance(column, ArrowColumn):
+        raise SchemaError(f"the column {name!r} cannot be part of the order key", remedy="use numbers, text or times")
+    return [column.is_valid().astype(np.int64), *_value_words(column)]
+
+
+def _value_words(column: Column) -> list[Int64Array]:
+    match column.type.kind:
+        case Kind.TEXT:
+            # Codes depend on the batch: a text stands for itself, by its own hash.
+            texts = column.dictionary.to_pylist()
+            digests = b"".join(blake2b(t.encode(), digest_size=DIGEST_BYTES).digest() for t in texts)
+            by_code = np.frombuffer(digests, "<i8").astype(np.int64).reshape(-1, 2)
+            valid = column.is_valid()
+            return [np.where(valid, by_code[column.values, word], 0) for word in (0, 1)]
+        case Kind.FLOAT:
+            return [np.where(np.isnan(column.values), np.nan, column.values + 0.0).view(np.int64)]
+        case _:
+            return [column.values.astype(np.int64, copy=False)]
