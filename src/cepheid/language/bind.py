@@ -55,7 +55,7 @@ def bind(query: Query, schema: Schema, *, catalog: Catalog | None = None, text: 
             line and column, marks the place, and says what to do.
     """
     catalog = Catalog() if catalog is None else catalog
-    text, placed = _placed(query, text)
+    text, placed = placed_in(query, text)
     try:
         Measure().check(placed)
         return replace(bound_query(placed, schema, catalog, text), query=query)
@@ -66,7 +66,7 @@ def bind(query: Query, schema: Schema, *, catalog: Catalog | None = None, text: 
         raise error.located(text) from None
 
 
-def _placed(query: Query, text: str | None) -> tuple[str, Query]:
+def placed_in(query: Query, text: str | None) -> tuple[str, Query]:
     """The text that errors point into, and the query with places in that text."""
     if text is not None and query.span is not None:
         return text, query
@@ -79,7 +79,7 @@ def _placed(query: Query, text: str | None) -> tuple[str, Query]:
     return text, read if read == query else query
 
 
-def bound_query(query: Query, schema: Schema, catalog: Catalog, text: str, *, satisfiable: bool = True) -> BoundQuery:
+def bound_query(query: Query, schema: Schema, catalog: Catalog, text: str, *, filled: bool = False) -> BoundQuery:
     """The query with every name, type and unit settled, as `bind` gives it.
 
     Args:
@@ -87,7 +87,7 @@ def bound_query(query: Query, schema: Schema, catalog: Catalog, text: str, *, sa
         schema: the events.
         catalog: functions and stores.
         text: what messages quote.
-        satisfiable: refuse conditions that can never hold; parameters may have values that make some.
+        filled: constants stand for parameters: they may make conditions that never hold, and empty lists.
 
     Raises:
         QueryError: the query does not fit; the error does not have the text yet.
@@ -97,10 +97,10 @@ def bound_query(query: Query, schema: Schema, catalog: Catalog, text: str, *, sa
     wellformed.check_pattern(query.pattern)
     scope = scope_of(query.pattern, schema)
     wellformed.check_query(query, scope, window, policy)
-    typed = _settle_parameters(query, scope, catalog, text)
+    typed = _settle_parameters(query, scope, catalog, text, filled)
     conjuncts = tuple(_conjunct(expression, scope) for expression in split(typed.where))
     types = _types(typed, conjuncts)
-    if satisfiable:
+    if not filled:
         check_satisfiable([conjunct.expression for conjunct in conjuncts], scope, types, text)
     return BoundQuery(
         query=query,
@@ -132,11 +132,11 @@ class _Typed:
     types: Mapping[Expression, DataType]
 
 
-def _settle_parameters(query: Query, scope: Scope, catalog: Catalog, text: str) -> _Typed:
+def _settle_parameters(query: Query, scope: Scope, catalog: Catalog, text: str, filled: bool) -> _Typed:
     """Types the query until every place of each parameter agrees with its type."""
     parameters: dict[str, DataType] = {}
     while True:
-        typing = Typing(scope, catalog, text, parameters=parameters)
+        typing = Typing(scope, catalog, text, parameters=parameters, empty_lists=filled)
         typed = _type(query, scope, typing)
         found = settled(parameters, typing.met)
         if found == parameters:

@@ -63,14 +63,14 @@ def in_list(typing: Typing, node: In) -> tuple[Expression, DataType]:
     Raises:
         QueryError: a value cannot be compared with the operand.
     """
-    if not node.options:
+    if not node.options and not typing.empty_lists:
         raise fault("IN has nothing to choose from", node, "name at least one value")
     # All are compared with the operand; where that is open, the first option with a type of its own leads.
-    lead = min(range(len(node.options)), key=lambda index: rank(typing, node.options[index]))
+    lead = min(range(len(node.options)), key=lambda index: rank(typing, node.options[index]), default=None)
     done: dict[int, tuple[Expression, DataType]] = {}
-    if rank(typing, node.operand) > rank(typing, node.options[lead]):
+    if lead is not None and rank(typing, node.operand) > rank(typing, node.options[lead]):
         done[lead] = typing.typed(node.options[lead])
-    operand, operand_type = typing.typed(node.operand, done[lead][1] if done else None)
+    operand, operand_type = typing.typed(node.operand, done[lead][1] if lead in done else None)
     check_scalar(typing, node.operand, operand_type, "compared")
     options = []
     for index, option in enumerate(node.options):

@@ -66,5 +66,9 @@ def shown(node: Expression, text: str) -> str:
     written = text[place.start : place.end] if place is not None else ""
     if not written:
         written = print_expression(node)
-    written = " ".join(written.split())
-    return written if len(written) <= _WIDTH_SHOWN else written[: _WIDTH_SHOWN - 3] + "..."
+    return shortened(" ".join(written.split()))
+
+
+def shortened(text: str) -> str:
+    """``text``, cut to what a message has room for."""
+    return text if len(text) <= _WIDTH_SHOWN else text[: _WIDTH_SHOWN - 3] + "..."

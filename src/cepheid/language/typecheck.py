@@ -50,6 +50,7 @@ class Typing:
         clause: where the expression stands.
         until: the loop variable whose UNTIL is typed, or None: its attributes are the tested event's.
         aggregated: the variable of the aggregate that is typed, or None.
+        empty_lists: ``IN ()`` may stand: a parameter's list of values may be empty.
         unresolved: parameters with a place that does not tell their type, until another place does.
     """
 
@@ -62,6 +63,7 @@ class Typing:
     clause: Clause = Clause.WHERE
     until: str | None = None
     aggregated: str | None = None
+    empty_lists: bool = False
     unresolved: dict[str, Parameter] = field(default_factory=dict)
 
     # --- entry points ------------------------------------------------------------------------------
