@@ -35,8 +35,13 @@ class Block:
 
     @property
     def tags(self) -> frozenset[str]:
-        """The further words of ``info``."""
-        return frozenset(self.info.split()[1:])
+        """The further words of ``info``, without ``file=...``."""
+        return frozenset(word for word in self.info.split()[1:] if not word.startswith("file="))
+
+    @property
+    def file_name(self) -> str | None:
+        """The name in ``file=name`` of ``info``: the block is the content of a file."""
+        return next((word.removeprefix("file=") for word in self.info.split()[1:] if word.startswith("file=")), None)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"

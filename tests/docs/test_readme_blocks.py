@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,40 +18,84 @@ from tests.docs.blocks import ROOT, Block, all_blocks, blocks_of
 
 BLOCKS = all_blocks()
 LANGUAGES = {"python", "cepheid", "sh", "text", "toml", "json", "mermaid", "sql", ""}
-TAGS = {"python": {"spark"}, "cepheid": {"wrong"}}
+TAGS = {"python": {"spark"}, "cepheid": {"wrong"}, "sh": {"run"}}
 
 
-def _python_files() -> Iterator[object]:
-    """Per document its Python blocks, each with the block of output that stands right after it, if any."""
-    by_file: dict[str, list[tuple[Block, Block | None]]] = defaultdict(list)
+def _runs(block: Block) -> bool:
+    return block.language == "python" or (block.language == "sh" and "run" in block.tags) or block.file_name is not None
+
+
+def _documents() -> Iterator[object]:
+    """Per document its blocks that run or are files, each with the output that is shown right after it, if any."""
+    by_document: dict[str, list[tuple[Block, Block | None]]] = defaultdict(list)
     for block, following in zip(BLOCKS, [*BLOCKS[1:], None], strict=True):
-        if block.language == "python":
+        if _runs(block):
             shown = following is not None and following.file == block.file and following.language == "text"
-            by_file[block.file].append((block, following if shown else None))
-    for file, blocks in by_file.items():
+            by_document[block.file].append((block, following if shown else None))
+    for document, blocks in by_document.items():
         needs_spark = any("spark" in block.tags for block, _ in blocks)
-        yield pytest.param(blocks, id=file, marks=[pytest.mark.spark] if needs_spark else [])
+        yield pytest.param(blocks, id=document, marks=[pytest.mark.spark] if needs_spark else [])
 
 
-@pytest.mark.parametrize("blocks", list(_python_files()))
-def test_python_blocks_run_in_order(
+@pytest.fixture
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """Runs commands in the current folder, `cepheid` being the one of this checkout; gives what they print."""
+    program = tmp_path_factory.mktemp("bin") / "cepheid"
+    program.write_text(f"#!{sys.executable}\nfrom cepheid.cli.main import app\napp()\n", encoding="utf-8")
+    program.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "src"),
+        "PYSPARK_PYTHON": sys.executable,
+        "COLUMNS": "120",
+    }
+
+    def run(commands: str) -> str:
+        done = subprocess.run(
+            ["sh", "-eu", "-c", commands],
+            env=environment,
+            check=False,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+        assert done.returncode == 0, f"{commands}{done.stdout}{done.stderr}"
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("blocks", list(_documents()))
+def test_documents_hold_what_they_show(
     blocks: list[tuple[Block, Block | None]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
     capsys: pytest.CaptureFixture[str],
+    shell: Callable[[str], str],
 ):
-    """What a block prints is what the document shows after it."""
+    """A document's blocks run in order, in one folder and namespace.
+
+    ``python`` runs; ``python spark`` has a session; ``sh run`` runs; what names a ``file=`` is written under that
+    name. Output that the document shows right after a block is what the block prints.
+    """
     monkeypatch.chdir(tmp_path)
     # A class made in a block (a pydantic model, a dataclass) asks for its module by this name.
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block, shown in blocks:
-        if "spark" in block.tags and "spark" not in namespace:
-            namespace["spark"] = request.getfixturevalue("spark")
-        # Blank lines in front: a traceback shows the line of the document.
-        code = compile("\n" * (block.line - 1) + block.text, str(ROOT / block.file), "exec")
-        exec(code, namespace)
-        printed = capsys.readouterr().out
+        if block.file_name is not None:
+            (tmp_path / block.file_name).write_text(block.text, encoding="utf-8")
+            continue
+        if block.language == "sh":
+            printed = shell(block.text)
+        else:
+            if "spark" in block.tags and "spark" not in namespace:
+                namespace["spark"] = request.getfixturevalue("spark")
+            # Blank lines in front: a traceback shows the line of the document.
+            code = compile("\n" * (block.line - 1) + block.text, str(ROOT / block.file), "exec")
+            exec(code, namespace)
+            printed = capsys.readouterr().out
         if printed and shown is not None:
             assert _lines(printed) == _lines(shown.text), f"{shown} does not show what {block} prints"
 
