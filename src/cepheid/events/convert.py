@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.errors import DataError
 from cepheid.events.arrow_types import arrow_type, data_type
@@ -33,7 +34,7 @@ def column_of(values: Any, name: str) -> tuple[AnyColumn, int]:
     """
     dtype = data_type(values.type)
     if pa.types.is_run_end_encoded(values.type):
-        values = pa.chunked_array([c.decode() for c in chunks_of(values)], type=values.type.value_type)
+        values = pa.chunked_array([pc.run_end_decode(c) for c in chunks_of(values)], type=values.type.value_type)
     if dtype.kind is Kind.TEXT:
         codes, valid, dictionary = encode_text(values)
         return text_column(codes, valid, dictionary), 0
@@ -95,7 +96,8 @@ def _numbers(chunk: Any, name: str) -> tuple[npt.NDArray[Any], int]:
     if types.is_date32(arrow):
         return _multiplied(_raw(chunk, np.int32).astype(np.int64), 86_400_000_000, chunk, name), 0
     if types.is_date64(arrow):
-        return _multiplied(_raw(chunk, np.int64), 1_000, chunk, name), 0
+        # Milliseconds that Arrow wants to be whole days, but does not check.
+        return _multiplied(_raw(chunk, np.int64) // 86_400_000, 86_400_000_000, chunk, name), 0
     raw = _raw(chunk, np.int64)
     if arrow.unit == "ns":
         return floor_nanoseconds(raw, chunk)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.errors import SchemaError
-from cepheid.events.arrow_types import data_type
+from cepheid.events.arrow_types import data_type, is_text
 from cepheid.events.column import BoolArray, Int64Array
 from cepheid.events.convert import US_PER_UNIT, floor_nanoseconds, numbers_of, one_array
 from cepheid.events.schema import TIME_UNITS
@@ -127,7 +127,7 @@ def _from_timestamps(values: Any) -> EventTimes:
         return _scaled(_raw_int64(values.cast(pa.int32()).cast(pa.int64())), TIME_UNITS["d"], valid, "days")
     raw = _raw_int64(values.cast(pa.int64()))
     if pa.types.is_date64(arrow):
-        return _scaled(raw, TIME_UNITS["ms"], valid, "ms")
+        return _scaled(raw // 86_400_000, TIME_UNITS["d"], valid, "days")
     if arrow.unit == "ns":
         whole, n_floored = floor_nanoseconds(raw, values)
         bad = None if valid is None else ~valid
@@ -164,8 +164,8 @@ def _from_floats(values: Any, factor: int, name: str) -> EventTimes:
 
 def _from_text(values: Any) -> EventTimes:
     """ISO 8601 texts. All of one form at once where Arrow reads it, else each distinct text by itself."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+    if not is_text(values.type) or pa.types.is_string_view(values.type):
+        values = values.cast(pa.large_string())
     for arrow in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
         try:
             times = values.cast(arrow)

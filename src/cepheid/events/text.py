@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.events.arrow_types import is_text
 from cepheid.events.column import BoolArray, Int64Array
@@ -38,7 +39,7 @@ def encode_text(values: Any) -> tuple[npt.NDArray[Any], BoolArray | None, Any]:
     """
     arrow = values.type
     if pa.types.is_run_end_encoded(arrow):
-        values = pa.chunked_array([chunk.decode() for chunk in chunks_of(values)], type=arrow.value_type)
+        values = pa.chunked_array([pc.run_end_decode(chunk) for chunk in chunks_of(values)], type=arrow.value_type)
         arrow = values.type
     if pa.types.is_dictionary(arrow):
         return _from_dictionary(values, made_here=False)

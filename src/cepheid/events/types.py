@@ -59,7 +59,7 @@ class DataType:
             return f"{self.kind.value} of {self.element}"
         if self.kind is Kind.STRUCT:
             return "struct(" + ", ".join(f"{n}: {t}" for n, t in self.fields) + ")"
-        return self.kind.value
+        return str(self.kind.value)
 
 
 BOOL = DataType(Kind.BOOL)
