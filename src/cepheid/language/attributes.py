@@ -40,7 +40,8 @@ def attribute(typing: Typing, node: Attribute) -> DataType:
     if variable.name == typing.until and node.at is At.EACH and typing.aggregated is None:
         # UNTIL tests every event, of any type.
         fields, types, owner = typing.scope.schema.fields, (), "an event"
-    dtype = attribute_type(fields, node, owner, typing.scope.schema.fields)
+    others = [name for name, have in typing.scope.schema.per_type.items() if node.path[0] in have]
+    dtype = attribute_type(fields, node, owner, others=others)
     clash = typing.scope.conflict(types, node.path[0])
     if clash is not None:
         raise fault(
@@ -65,7 +66,7 @@ def _attribute_of_all(typing: Typing, node: Attribute) -> DataType:
             node,
             f"write SAME[{'.'.join(node.path[1:])}], or compare two variables with =",
         )
-    dtype = attribute_type(fields, node, "an event", fields)
+    dtype = attribute_type(fields, node, "an event")
     for name, variable in typing.scope.variables.items():
         _check_everywhere(typing, node, name, variable)
     clash = typing.scope.conflict((), node.path[0])

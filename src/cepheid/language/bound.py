@@ -58,9 +58,11 @@ class Variable:
         fields: the attributes it has.
         loop: it may take more than one event: it stands under a quantifier with a maximum over 1.
         own_loop: the quantifier stands on the variable itself (a Kleene variable), not on a group.
-        optional: a match may leave it unbound (under ``?``, ``*``, ``{0,m}``, in OR, not chosen in ANY).
+        optional: a match may leave it unbound (under ``?``, ``*``, ``{0,m}``, in OR, not chosen in ANY); of a
+            negated variable, a match of what stands under its NOT may.
         negated: it stands under NOT.
-        groups: ids of the repeated groups around it, outermost first (not its own quantifier).
+        groups: ids of the repeated groups around it, outermost first (not its own quantifier); repeated groups
+            are numbered from 0 in the order of the text.
     """
 
     name: str
@@ -86,7 +88,8 @@ class Conjunct:
         expression: the condition. Literals have been brought to the type of what they meet: text that
             met a timestamp is a TIMESTAMP literal, a number that met a decimal is a DECIMAL one, a
             number that met a float is a FLOAT one.
-        variables: names of the variables in it, in the order of the text of the pattern.
+        variables: names of the variables in it, in the order of the text of the pattern; none where it reads
+            only parameters.
         negated: the negated variable among them, or None (two are refused).
     """
 
@@ -137,15 +140,17 @@ class BoundQuery:
     Attributes:
         query: the tree as written.
         schema: the events.
-        pattern: the pattern with a name on every element, and nothing else changed.
+        pattern: the pattern with a name on every element and the conditions of UNTIL brought to the form of
+            `Conjunct.expression`; nothing else is changed.
         variables: name -> variable, in the order of the text (first place of each).
         conjuncts: the condition.
         partition: the expressions of SAME, each over one event (``variable`` None).
         window, policy, skip: as they apply; a policy is always named here.
         returns: the output columns that RETURN names; empty for the default output.
         parameters: name -> type, of the parameters in the query.
-        types: the type of every expression node in ``conjuncts``, ``partition`` and ``returns``, by the
-            node itself (equal nodes have equal types).
+        types: the type of every expression node in ``conjuncts``, ``partition``, ``returns`` and the UNTIL
+            conditions of ``pattern``, by the node itself (equal nodes have equal types). ``b.x`` of a loop has the
+            type of one value here, in RETURN too, where `Returned.type` is the list.
         catalog: the functions and stores that the query may name.
         text: the text that errors point into (the printed query where it was built).
     """

@@ -135,9 +135,10 @@ def remote(typing: Typing, node: Remote) -> tuple[Expression, DataType]:
         known = listing(typing.catalog.stores)
         otherwise = f"declare it in the catalog; declared are: {known}"
         raise fault(f"there is no store {node.store}", node, suggestion(node.store, typing.catalog.stores, otherwise))
-    if len(node.key) != len(store.key):
+    n_parts = len(store.key)
+    if len(node.key) != n_parts:
         raise fault(
-            f"the key of {store.name} has {len(store.key)} parts, not {len(node.key)}",
+            f"the key of {store.name} has {n_parts} part{'' if n_parts == 1 else 's'}, not {len(node.key)}",
             node,
             f"write REMOTE {store.name}[{', '.join(str(part) for part in store.key)}]",
         )
@@ -167,7 +168,7 @@ def _remote_type(node: Remote, store: str, fields: dict[str, DataType]) -> DataT
         raise fault(f"an element of {store} is {article(fields[''])}: it has no fields", node, "name no field")
     if "" in fields and fields[""].kind is Kind.STRUCT:
         fields = dict(fields[""].fields)
-    return attribute_type(fields, Attribute(None, node.path, span=node.span), f"an element of {store}", fields)
+    return attribute_type(fields, Attribute(None, node.path, span=node.span), f"an element of {store}", called="field")
 
 
 def _fits(dtype: DataType, want: DataType) -> bool:

@@ -145,7 +145,7 @@ def check_scalar(typing: Typing, node: Expression, dtype: DataType, verb: str) -
         case Kind.LIST | Kind.SET:
             remedy = f"test an element of it: value IN {typing.show(node)}"
         case _:
-            remedy = "a value of this type can only be returned, or tested with IS NULL"
+            remedy = "it can only be returned, or tested with IS NULL"
     raise fault(f"{typing.show(node)} is {article(dtype)}, which cannot be {verb}", node, remedy)
 
 

@@ -112,12 +112,14 @@ def _arithmetic_remedy(node: Arithmetic, left: DataType, right: DataType) -> str
     kinds = {left.kind, right.kind}
     if kinds == {Kind.TEXT} and node.operator == "+":
         return "write concat(...) to join texts"
-    if Kind.TIMESTAMP in kinds and (left.is_number or right.is_number):
+    if Kind.TIMESTAMP in kinds and (left.is_number or right.is_number) and node.operator in "+-":
         return "give the number a unit, such as 5 minutes"
     if Kind.DURATION in kinds and node.operator in "*/" and (left.is_number or right.is_number):
         return "a duration is multiplied by an int, and divided by a duration"
     if kinds == {Kind.TIMESTAMP}:
-        return "two timestamps can only be subtracted"
+        return "two timestamps can only be subtracted, which gives a duration"
+    if Kind.TIMESTAMP in kinds:
+        return "a timestamp takes + and - with a duration, and - with a timestamp"
     if left.is_number and right.is_number:
         return "the result would have more than 38 digits after the point: multiply by a float"
     return "arithmetic takes numbers, timestamps and durations"
@@ -164,6 +166,6 @@ def negative(typing: Typing, node: Negative, hint: DataType | None) -> tuple[Exp
         raise fault(
             f"{typing.show(node.operand)} is {article(dtype)}: it has no negative",
             node,
-            "take - away, or use a number",
+            "remove the minus, or negate a number",
         )
     return replace(node, operand=operand), dtype

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -183,7 +183,12 @@ def _check_alike(name: str, first: Place, other: Place, ids: Mapping[tuple[int, 
 
 
 def attribute_type(
-    fields: Mapping[str, DataType], node: Attribute, owner: str, elsewhere: Mapping[str, DataType]
+    fields: Mapping[str, DataType],
+    node: Attribute,
+    owner: str,
+    *,
+    called: str = "attribute",
+    others: Sequence[str] = (),
 ) -> DataType:
     """The type of the attribute at ``node.path``.
 
@@ -191,7 +196,8 @@ def attribute_type(
         fields: the attributes of the event.
         node: the attribute, for its path and place.
         owner: what has the attributes, as a message names it.
-        elsewhere: the attributes of events of any type.
+        called: what a message calls them.
+        others: the event types that have the attribute, where the owner has not.
 
     Raises:
         QueryError: there is no such attribute, or a field is asked of something that has none.
@@ -199,11 +205,10 @@ def attribute_type(
     name = node.path[0]
     dtype = fields.get(name)
     if dtype is None:
-        if name in elsewhere:
-            message = f"{owner} has no attribute {name}: events of other types do"
-        else:
-            message = f"{owner} has no attribute {name}"
-        raise fault(message, node, suggestion(name, fields, f"the attributes are: {listing(fields)}"))
+        message = f"{owner} has no {called} {name}"
+        if others:
+            message += f": that is one of {' and '.join(others)}"
+        raise fault(message, node, suggestion(name, fields, f"the {called}s are: {listing(fields)}"))
     have = name
     for part in node.path[1:]:
         if dtype.kind is not Kind.STRUCT:
@@ -221,5 +226,7 @@ def attribute_type(
 
 def article(dtype: DataType) -> str:
     """The type with its article, for a message: ``an int``, ``a text``."""
+    if dtype.kind is Kind.OTHER:
+        return "a value that is only carried along"
     text = str(dtype)
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"

@@ -176,9 +176,9 @@ def _check_reluctant(node: Repeat, ancestors: tuple[Pattern, ...], policy: Polic
         )
     if (own or policy) is Policy.ANY:
         raise fault(
-            "a reluctant quantifier means nothing under POLICY any, where every choice gives a match",
+            "a reluctant quantifier means nothing under any, where every choice gives a match",
             node,
-            "write it without the second ?, or choose POLICY next or strict",
+            "write it without the second ?, or use next or strict",
         )
 
 
