@@ -41,7 +41,7 @@ def single_event_conjuncts(bound: BoundQuery) -> Mapping[str, tuple[Conjunct, ..
     }
 
 
-def admitted(bound: BoundQuery, source: Source, only_type: str | None = None) -> Column | None:
+def admitted(bound: BoundQuery, source: Source) -> Column | None:
     """The condition that an event fits some element, negated ones included, as far as Spark can tell.
 
     An element's condition is its types and those of its single-event conjuncts that Spark computes as the engine
@@ -50,7 +50,6 @@ def admitted(bound: BoundQuery, source: Source, only_type: str | None = None) ->
     Args:
         bound: the query, parameters filled in, for which `may_drop_events` holds.
         source: the DataFrame.
-        only_type: the type of all its events, where each type has a DataFrame of its own.
 
     Returns:
         A condition without NULLs; None where every event must be kept.
@@ -60,10 +59,8 @@ def admitted(bound: BoundQuery, source: Source, only_type: str | None = None) ->
     alternatives: list[Column] = []
     unconditional: set[str] = set()
     for name, variable in bound.variables.items():
-        if only_type is not None and variable.types and only_type not in variable.types:
-            continue
         tests = [t for c in conjuncts[name] if (t := translation.translate(c.expression)) is not None]
-        types = variable.types if only_type is None and bound.schema.type is not None else ()
+        types = variable.types if bound.schema.type is not None else ()
         if not types and not tests:
             return None
         if types and not tests:

@@ -150,6 +150,7 @@ FUNCTIONS: Mapping[str, Callable[[Invocation], Column]] = {
     "greatest": _chosen(F.greatest),
     "coalesce": _chosen(F.coalesce),
     "length": _length,
+    "trim": _text(F.trim),
     "substring": _substring,
     "concat": _text(F.concat),
     "starts_with": _text(F.startswith),

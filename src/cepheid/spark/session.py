@@ -68,8 +68,8 @@ def local_session(
     }
     if memory is not None:
         settings["spark.driver.memory"] = memory
-    if "PYSPARK_PYTHON" not in os.environ:
-        settings["spark.pyspark.python"] = sys.executable
+    # PySpark takes the interpreter of its workers from the environment, not from the session's settings.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app_name).master(f"local[{n_cores}]")
     for key, value in {**settings, **(config or {})}.items():
         builder = builder.config(key, value)

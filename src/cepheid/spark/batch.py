@@ -1,0 +1,170 @@
+"""How a bounded DataFrame of events becomes a DataFrame of matches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark
+
+from cepheid.engine.output_schema import output_schema
+from cepheid.language.bound import BoundQuery
+from cepheid.language.partition import inferred_partition
+from cepheid.spark import timecut
+from cepheid.spark.admission import admitted, may_drop_events, needed_columns
+from cepheid.spark.frames import Events
+from cepheid.spark.keys import KeyComputation, Keys, inferred_keys, same_keys
+from cepheid.spark.operator import Detection
+from cepheid.spark.pushdown import Source
+from cepheid.spark.schema import FrameSchema, arrow_type, spark_type
+from cepheid.spark.shipment import Shipment
+from cepheid.spark.values import named
+
+_log = logging.getLogger("cepheid.spark")
+
+
+def detect(
+    events: Events, bound: BoundQuery, *, n_partitions: int | None = None, observation: Observation | None = None
+) -> DataFrame:
+    """The matches of a bound query, its parameters filled in; see `cepheid.spark.detect.detect`."""
+    columns = spark.StructType(events.schema.spark.fields)
+    source = Source(columns)
+    keys = _keys(bound, source)
+    pruned, bound = _pruned(events.schema, bound)
+    frame = events.frame
+    if observation is not None:
+        frame = frame.observe(observation, *_counts(bound, keys))
+    frame = frame.where(_placed(bound, keys))
+    if may_drop_events(bound):
+        fits = admitted(bound, source)
+        frame = frame if fits is None else frame.where(fits)
+    frame = frame.select(*(named(name) for name in pruned.spark.names))
+    spread = _spread(Events(frame, pruned), bound, keys, n_partitions)
+    output = output_schema(bound, pruned.arrow)
+    declared = spark.StructType([spark.StructField(f.name, spark_type(f.type), True) for f in output])
+    operator = Detection(
+        bound,
+        pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in declared.fields]),
+        keys=keys.names if keys is not None else (),
+        pieces=spread.pieces,
+    )
+    return spread.frame.mapInArrow(Shipment.of(operator), declared)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Events in the partitions in which they are matched.
+
+    Attributes:
+        frame: the events.
+        pieces: they are cut by time.
+    """
+
+    frame: DataFrame
+    pieces: bool = False
+
+
+def _spread(events: Events, bound: BoundQuery, keys: Keys | None, n_partitions: int | None) -> _Spread:
+    frame = events.frame
+    if keys is not None:
+        return _Spread(_by_key(frame, keys.columns, n_partitions))
+    if bound.partition:
+        frame, columns = _with_computed_keys(events, bound)
+        return _Spread(_by_key(frame, columns, n_partitions))
+    schema = bound.schema
+    reach = timecut.margins(bound)
+    time = timecut.time_us(schema.time, events.schema.spark[schema.time].dataType, schema.time_unit)
+    n_pieces = n_partitions or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    if reach is not None and time is not None and n_pieces > 1:
+        return _Spread(timecut.cut(frame, time, reach, n_pieces), pieces=True)
+    if n_pieces > 1:
+        _log.warning("all events go through one partition: %s", _why_one_partition(bound, reach))
+    return _Spread(frame.repartition(1))
+
+
+def _by_key(frame: DataFrame, columns: Iterable[Column], n_partitions: int | None) -> DataFrame:
+    # Without a number Spark takes spark.sql.shuffle.partitions, and its adaptive execution joins small partitions.
+    return frame.repartition(*columns) if n_partitions is None else frame.repartition(n_partitions, *columns)
+
+
+def _why_one_partition(bound: BoundQuery, reach: timecut.Margins | None) -> str:
+    if reach is not None:
+        return (
+            f"the pattern has no SAME, and its time column {bound.schema.time!r} is not one that Spark can cut by; "
+            "cast it to timestamp, or add SAME[...] if the events of a match share a key"
+        )
+    return (
+        "the pattern has no SAME, and cannot be cut by time (that takes WITHIN a length of time and no AFTER MATCH "
+        "SKIP); add SAME[...] if the events of a match share a key"
+    )
+
+
+def _keys(bound: BoundQuery, source: Source) -> Keys | None:
+    if bound.partition:
+        return same_keys(bound, source)
+    inferred = inferred_partition(bound)
+    return None if inferred is None else inferred_keys(bound, inferred, source)
+
+
+def _with_computed_keys(events: Events, bound: BoundQuery) -> tuple[DataFrame, list[Column]]:
+    """The events with a column for each key of SAME, which Python computes in a pass of its own."""
+    added = [pa.field(name, arrow) for name, arrow in KeyComputation.fields(bound)]
+    columns = spark.StructType(
+        [spark.StructField(f.name, f.dataType, True) for f in events.schema.spark.fields]
+        + [spark.StructField(f.name, spark_type(f.type), True) for f in added]
+    )
+    output = pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in columns.fields])
+    operator = KeyComputation(bound.partition, bound.catalog.functions, output)
+    frame = events.frame.mapInArrow(Shipment.of(operator), columns)
+    return frame, [named(f.name) for f in added]
+
+
+def _placed(bound: BoundQuery, keys: Keys | None) -> Column:
+    """The condition that an event has a time, a type and a key, as far as Spark can tell."""
+    condition = named(bound.schema.time).isNotNull()
+    if bound.schema.type is not None:
+        condition = condition & named(bound.schema.type).isNotNull()
+    for key in keys.columns if keys is not None else ():
+        condition = condition & key.isNotNull()
+    return condition
+
+
+def _counts(bound: BoundQuery, keys: Keys | None) -> list[Column]:
+    def number_of(condition: Column, name: str) -> Column:
+        return F.coalesce(F.sum(condition.cast("long")), F.lit(0)).alias(name)
+
+    missing = F.lit(False)
+    for key in keys.columns if keys is not None and bound.partition else ():
+        missing = missing | key.isNull()
+    without_type = F.lit(False) if bound.schema.type is None else named(bound.schema.type).isNull()
+    return [
+        F.count(F.lit(1)).alias("n_events"),
+        number_of(named(bound.schema.time).isNull(), "n_without_time"),
+        number_of(without_type, "n_without_type"),
+        number_of(missing, "n_without_key"),
+    ]
+
+
+def _pruned(schema: FrameSchema, bound: BoundQuery) -> tuple[FrameSchema, BoundQuery]:
+    """The columns that the query needs, and the query over them.
+
+    Raises:
+        SchemaError: Spark cannot hand one of them to Python.
+    """
+    needed = needed_columns(bound)
+    kept = [f for f in schema.spark.fields if needed is None or f.name in needed]
+    arrow = pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in kept])
+    events = schema.events
+    events = replace(
+        events,
+        fields={f.name: events.fields[f.name] for f in kept},
+        per_type={
+            name: {f.name: fields[f.name] for f in kept if f.name in fields} for name, fields in events.per_type.items()
+        },
+    )
+    pruned = FrameSchema(events, arrow, spark.StructType(kept))
+    return pruned, replace(bound, schema=events)

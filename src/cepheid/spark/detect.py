@@ -1,0 +1,106 @@
+"""`cep.detect`: the matches of a query in Spark DataFrames, as a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, Observation
+
+from cepheid.engine.session import prepare
+from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.language import tree
+from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.parameters import with_parameters
+from cepheid.query import Query
+from cepheid.spark import batch
+from cepheid.spark.frames import Events, events_of, events_of_types
+
+
+def detect(
+    events: DataFrame | Mapping[str, DataFrame],
+    query: Query | tree.Query | str,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+    partitions: int | None = None,
+    observation: Observation | None = None,
+) -> DataFrame:
+    """The matches of a pattern query in the events of a DataFrame (or of several).
+
+    The query and its columns are checked at once; nothing runs before the result is asked for. Conditions on one event
+    and the columns that the query names go into Spark's own plan, so that only events that can matter are shuffled.
+
+    A pattern with SAME, or whose equalities imply a partition, is spread over the cluster by key. One without is cut
+    by time, if it has a window in time and no skips; else all its events go through one partition, and a warning is
+    logged. How many partitions there are is Spark's choice (``spark.sql.shuffle.partitions``, fewer under adaptive
+    execution): each is held in memory by one worker, see `cepheid.spark.operator`.
+
+    Args:
+        events: a DataFrame, or event type -> DataFrame. Works with Spark Connect, too.
+        query: a text, a `Query`, or a tree from the builder.
+        time: the column of event time: timestamps, dates, ISO text, or numbers with ``time_unit``.
+        type: the column of the event type (text); None if all events are of one type. For a mapping, the name of the
+            column that the event type gets, default ``type``.
+        order: the column or columns that order events of equal time, and that identify an event (SEMANTICS 1.1).
+            Without it all column values do, those that the query needs first, and executors log a warning where
+            events of one time and key occur.
+        time_unit: the unit of a time column of numbers (us, ms, s, min, h, d).
+        parameters: values for the query's ``:parameters``.
+        catalog: registered functions and stores that the query names. Functions travel to the executors by value.
+        partitions: how many partitions to use; default Spark's choice.
+        observation: counts the events as they are read: ``n_events``, ``n_without_time``, ``n_without_type``, and
+            ``n_without_key`` (NULL in SAME, so in no partition). Spark then reads every event.
+
+    Returns:
+        One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
+        ``match_id`` is that of `cep.match` if the events are identified alike, that is with the same ``order=``.
+
+    Raises:
+        QueryError: the query cannot be read or does not fit the events.
+        SchemaError: a column is missing, has a clashing type, or a type that its role does not take.
+        ParameterError: a parameter is missing, unknown or of the wrong type.
+        NotSupportedError: the DataFrame is a stream, or the query has a meaning that this version cannot run.
+    """
+    names = (order,) if isinstance(order, str) else tuple(order or ())
+    read = Query.of(query)
+    if isinstance(events, Mapping):
+        for frame in events.values():
+            _check_frame(frame, read)
+        source = events_of_types(events, time=time, time_unit=time_unit, type=type, order=names)
+    else:
+        _check_frame(events, read)
+        source = events_of(events, time=time, time_unit=time_unit, type=type, order=names)
+    bound = bind_to(source, read, parameters or {}, catalog)
+    return batch.detect(source, bound, n_partitions=partitions, observation=observation)
+
+
+def bind_to(
+    source: Events, query: Query, parameters: Mapping[str, object], catalog: Catalog | None = None
+) -> BoundQuery:
+    """The query bound to the events, with values for its parameters, and known to run.
+
+    Raises:
+        QueryError, ParameterError, NotSupportedError: as `detect`.
+    """
+    bound = with_parameters(query.bind(source.schema.events, catalog), parameters)
+    prepare(bound)
+    return bound
+
+
+def _check_frame(frame: object, query: Query) -> None:
+    if not isinstance(frame, DataFrame):
+        raise SchemaError(
+            f"the events are a {frame.__class__.__name__}, not a Spark DataFrame",
+            remedy="use cep.match for a table in this process, or spark.createDataFrame(table)",
+        )
+    if frame.isStreaming:
+        raise NotSupportedError(
+            "the events are a streaming DataFrame, and this version detects patterns in batch DataFrames only",
+            remedy="read them with spark.read instead of spark.readStream (a job that runs again and again can read "
+            "what came since, and one window before it)",
+            origin=query.origin,
+        )

@@ -1,0 +1,151 @@
+"""What an executor does with the events of one partition: one batch in, all its matches out.
+
+Memory: the Arrow batches of the partition are held once, as they came, until its last match is written; the columns
+that conditions name are held a second time as machine words while the engine runs. So a partition needs about twice
+the size of the events that Spark hands over (after its filters and without the columns that no one asked for), and
+its matches. More partitions (``spark.sql.shuffle.partitions``, or ``partitions=``) make each smaller; a key is never
+split.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.matches import Matches
+from cepheid.engine.output import assemble
+from cepheid.engine.session import run
+from cepheid.events.batch import EventBatch
+from cepheid.events.convert import column_of
+from cepheid.events.ingest import read_events
+from cepheid.events.types import TEXT
+from cepheid.language.bound import BoundQuery
+from cepheid.language.results import SCALARS
+from cepheid.spark.ordering import by_all_columns
+
+_log = logging.getLogger("cepheid.spark")
+
+PIECE = "cepheid piece"
+"""The column of the number of the piece of time that a row was sent to."""
+
+HOME = "cepheid home"
+"""The column that is true where a row's time lies in the piece itself, false in the margins around it."""
+
+OUTPUT_BATCH_ROWS = 65_536
+"""Rows of one batch of matches on its way back to Spark."""
+
+
+@dataclass(frozen=True)
+class Detection:
+    """Finds the matches in one partition; runs on the executors.
+
+    Attributes:
+        bound: the query over the columns that are handed over.
+        output: the Arrow schema of the result, as Spark expects it.
+        keys: columns of which events with different values never meet, for telling which ties matter.
+        pieces: the partition holds pieces of time, each a stream of its own (columns `PIECE` and `HOME`).
+    """
+
+    bound: BoundQuery
+    output: Any
+    keys: tuple[str, ...] = ()
+    pieces: bool = False
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The matches in the RecordBatches of one partition, as RecordBatches of `output`."""
+        # Batches without rows have nothing to say, and a partition without rows no schema.
+        held = [batch for batch in batches if batch.num_rows]
+        if not held:
+            return
+        table = pa.Table.from_batches(held)
+        del held
+        for events in _by_piece(table) if self.pieces else (table,):
+            found = self._matches(events)
+            yield from found.to_batches(max_chunksize=OUTPUT_BATCH_ROWS)
+
+    def _matches(self, table: Any) -> Any:
+        batch = self._read(table)
+        matches = run(self.bound, batch)
+        if self.pieces:
+            matches = of_home(matches, batch)
+        if not self.bound.returns and not self.bound.schema.order:
+            batch = identified(batch, matches)
+        return as_declared(assemble(self.bound, batch, matches), self.output)
+
+    def _read(self, table: Any) -> EventBatch:
+        schema = self.bound.schema
+        if schema.order:
+            return read_events(table, schema)
+        ordered = by_all_columns(read_events(table, schema), self.keys)
+        if ordered.n_tied:
+            _log.warning(
+                "%d of %d events of this partition share their time with another%s; they are ordered by the values of "
+                "all columns. Name the columns that order them as order=.",
+                ordered.n_tied,
+                len(ordered.batch),
+                " of the same key" if self.keys else "",
+            )
+        return ordered.batch
+
+
+def as_declared(table: Any, schema: Any) -> Any:
+    """The table in the types of ``schema``: Spark takes no others, down to which values may be NULL."""
+    return table if table.schema.equals(schema, check_metadata=False) else table.cast(schema)
+
+
+def identified(batch: EventBatch, matches: Matches) -> EventBatch:
+    """The batch with all its columns as the order key, by which ``match_id`` knows events (SEMANTICS 1.1).
+
+    Values of lists, structs and the like stand for themselves as text, for the events of matches.
+    """
+    order = []
+    for name, dtype in batch.schema.fields.items():
+        if dtype.kind in SCALARS:
+            order.append(name)
+            continue
+        positions = np.unique(matches.positions)
+        texts = np.full(len(batch), "", object)
+        texts[positions] = [repr(value) for value in batch.arrow((name,), positions).to_pylist()]
+        column, _ = column_of(pa.array(texts, pa.string()), name)
+        order.append(f"cepheid text of {name}")
+        batch.put_column((order[-1],), column)
+    fields = {**batch.schema.fields, **{name: TEXT for name in order if name not in batch.schema.fields}}
+    return replace(batch, schema=replace(batch.schema, fields=fields, order=tuple(order)))
+
+
+def of_home(matches: Matches, batch: EventBatch) -> Matches:
+    """The matches whose last event lies in the piece of time itself (`HOME`): its neighbours report the others."""
+    if not len(matches):
+        return matches
+    home = batch.column((HOME,)).values.astype(np.bool_)
+    kept = home[matches.positions[matches.offsets[1:] - 1]]
+    if kept.all():
+        return matches
+    lengths = np.diff(matches.offsets)
+    entries = np.repeat(kept, lengths)
+    return replace(
+        matches,
+        offsets=np.concatenate(([0], np.cumsum(lengths[kept]))).astype(np.int64),
+        positions=matches.positions[entries],
+        variables=matches.variables[entries],
+        decided_us=matches.decided_us[kept],
+        window_start_us=None if matches.window_start_us is None else matches.window_start_us[kept],
+        window_end_us=None if matches.window_end_us is None else matches.window_end_us[kept],
+    )
+
+
+def _by_piece(table: Any) -> Iterator[Any]:
+    """The rows of each piece of time."""
+    pieces = table.column(PIECE).to_numpy()
+    order = np.argsort(pieces, kind="stable")
+    numbers, starts = np.unique(pieces[order], return_index=True)
+    if len(numbers) == 1:
+        yield table
+        return
+    for rows in np.split(order, starts[1:]):
+        yield table.take(pa.array(rows))

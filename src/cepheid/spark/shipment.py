@@ -1,0 +1,61 @@
+"""What the driver sends to the executors, opened there only by the same version of cepheid."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pyspark import cloudpickle
+
+from cepheid import __version__
+from cepheid.errors import SetupError
+
+
+class Operator(Protocol):
+    """What runs on the executors: the Arrow batches of one partition in, others out."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Run over the RecordBatches of one partition."""
+        ...
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """An operator as bytes, with the version that packed it; callable like the operator itself.
+
+    Classes of cepheid travel by name and must be installed on the executors; registered Python functions travel by
+    value, as functions do in Spark.
+
+    Attributes:
+        version: the version of cepheid on the driver.
+        payload: the pickled operator.
+    """
+
+    version: str
+    payload: bytes
+
+    @classmethod
+    def of(cls, operator: Operator) -> Shipment:
+        """Pack an operator."""
+        return cls(__version__, cloudpickle.dumps(operator))  # type: ignore[no-untyped-call]
+
+    def open(self) -> Operator:
+        """The operator.
+
+        Raises:
+            SetupError: it was packed by another version of cepheid.
+        """
+        # Before unpickling: what another version packed may not even unpickle here.
+        if self.version != __version__:
+            raise SetupError(
+                f"the driver runs cepheid {self.version}, but this executor has cepheid {__version__}",
+                remedy=f"install cepheid=={self.version} in the Python environment of every executor",
+            )
+        operator: Operator = pickle.loads(self.payload)
+        return operator
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Open the shipment and run the operator on one partition."""
+        return self.open()(batches)
