@@ -14,6 +14,7 @@ from cepheid.events.arrow_types import is_text
 from cepheid.events.column import BoolArray, Int64Array
 
 _SAMPLE_ROWS = 2_048
+_ATTEMPTS = 3
 _MOST_DISTINCT = 32
 _FEWEST_ROWS = 20_000
 # Blocks whose arrays of words stay in the processor's cache.
@@ -101,42 +102,73 @@ def _validity(chunks: list[Any]) -> BoolArray | None:
 def _encode_few(chunks: list[Any]) -> tuple[Int64Array, Any] | None:
     """Codes for a long column of few short texts, without hashing each: event types, statuses, countries.
 
-    The first rows tell which texts there are. A text of up to 8 bytes is one machine word, so that one multiplication
-    and a table of 256 slots give its code, and comparing the word with that of the slot proves the code right.
+    A sample of the rows tells which texts there are. A text of up to 8 bytes is one machine word, so that one
+    multiplication and a table of 256 slots give its code, and comparing the word with that of the slot proves the code
+    right. A text that the sample did not show is added to it, and the work begun again.
 
     Returns:
-        Codes and dictionary; None where the column is not like that, or the first rows did not show all texts.
+        Codes and dictionary; None where the column is not like that.
     """
-    sample = chunks[0].slice(0, _SAMPLE_ROWS).unique()
-    if len(sample) > _MOST_DISTINCT or sys.byteorder != "little":
+    if sys.byteorder != "little":
         return None
-    words = _words(sample)
-    if words is None:
-        return None
+    texts = _sample(chunks).unique()
+    for _ in range(_ATTEMPTS):
+        if len(texts) > _MOST_DISTINCT:
+            return None
+        words = _words(texts)
+        multiplier = None if words is None else _separating(words)
+        if words is None or multiplier is None:
+            return None
+        codes, unknown = _codes(chunks, words, multiplier)
+        if codes is not None:
+            return codes, texts
+        if unknown is None:
+            return None
+        texts = pa.concat_arrays([texts, unknown]).unique()
+    return None
+
+
+def _sample(chunks: list[Any]) -> Any:
+    """Texts from rows all over a column."""
+    each = max(1, _SAMPLE_ROWS // len(chunks))
+    parts = [c.take(pa.array(np.linspace(0, len(c) - 1, min(each, len(c))).astype(np.int64))) for c in chunks]
+    return pa.concat_arrays(parts)
+
+
+def _separating(words: npt.NDArray[np.uint64]) -> np.uint64 | None:
+    """A multiplier that gives each of the words a slot of its own, or None."""
     for multiplier in _MULTIPLIERS:
-        slots = _slots(words, multiplier)
-        if len(np.unique(slots)) == len(sample):
-            break
-    else:
-        return None
+        if len(np.unique(_slots(words, multiplier))) == len(words):
+            return multiplier
+    return None
+
+
+def _codes(chunks: list[Any], words: npt.NDArray[np.uint64], multiplier: np.uint64) -> tuple[Int64Array | None, Any]:
+    """The code of every text, by the words that the codes stand for.
+
+    Returns:
+        The codes; or None, and the texts of the block that has an unknown one (None: one that is no word).
+    """
+    slots = _slots(words, multiplier)
     word_of_slot = np.zeros(1 << _SLOT_BITS, np.uint64)
     code_of_slot = np.full(1 << _SLOT_BITS, -1, np.int64)
-    word_of_slot[slots], code_of_slot[slots] = words, np.arange(len(sample))
+    word_of_slot[slots], code_of_slot[slots] = words, np.arange(len(words))
     codes = np.empty(sum(map(len, chunks)), np.int64)
     done = 0
     for chunk in chunks:
         for begin in range(0, len(chunk), _BLOCK_ROWS):
-            words = _words(chunk.slice(begin, _BLOCK_ROWS))
-            if words is None:
-                return None
-            slots = _slots(words, multiplier)
+            texts = chunk.slice(begin, _BLOCK_ROWS)
+            found = _words(texts)
+            if found is None:
+                return None, None
+            slots = _slots(found, multiplier)
             block = codes[done : done + len(slots)]
             code_of_slot.take(slots, out=block, mode="wrap")
             # An empty slot holds a zero word, as the empty text does: only the code tells them apart.
-            if block.min() < 0 or not np.array_equal(word_of_slot.take(slots), words):
-                return None
+            if block.min() < 0 or not np.array_equal(word_of_slot.take(slots), found):
+                return None, texts
             done += len(slots)
-    return codes, sample
+    return codes, None
 
 
 def _slots(words: npt.NDArray[np.uint64], multiplier: np.uint64) -> npt.NDArray[np.intp]:

@@ -88,7 +88,8 @@ def test_attributes_come_out_as_they_came_in():
 def test_lists_first_last_and_aggregates():
     table = output(
         LOOP + "b.x AS xs, first(b).x AS f, last(b).name AS l, count(b) AS n, count(b.x) AS nx, sum(b.x) AS s,"
-        " avg(b.x) AS m, min(b.name) AS least, max(b.f) AS most, min(b.f) AS low, sum(b.price) AS p, avg(b.price) AS ap,"
+        " avg(b.x) AS m, min(b.name) AS least, max(b.f) AS most, min(b.f) AS low, sum(b.price) AS p,"
+        " avg(b.price) AS ap,"
         " max(b.price) AS mp, max(b.ts) AS last_b, sum(b.x * 10) + a.x AS t",
         ALL,
         SOME,
