@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cepheid.compiler.columnwise.distinct import compacted
 from cepheid.engine.matches import Matches
 from cepheid.errors import SchemaError
 from cepheid.events.batch import EventBatch
@@ -42,7 +43,7 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
         text = part.encode()
         begin.update(len(text).to_bytes(8, "little"))
         begin.update(text)
-    identity = _identities(batch)[matches.positions]
+    identity = _identities(batch, matches.positions)
     entries = np.empty((len(matches.positions), 1 + identity.shape[1]), "<i8")
     entries[:, 0] = matches.variables
     entries[:, 1:] = identity
@@ -66,18 +67,24 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
     return pa.array(digests, ARROW_TYPE)
 
 
-def _identities(batch: EventBatch) -> npt.NDArray[np.int64]:
-    """The order key of each event of a batch as machine words, shape (n, words)."""
+def _identities(batch: EventBatch, positions: Int64Array) -> npt.NDArray[np.int64]:
+    """The order key of the events at these positions as machine words, shape (m, words)."""
     if not batch.schema.order:
-        return batch.rows_of(np.arange(len(batch))).reshape(-1, 1)
-    return np.stack([word for name in batch.schema.order for word in _words(batch, name)], axis=1)
+        return batch.rows_of(positions).reshape(-1, 1)
+    # Events of many matches are worked on once, as are all of a batch; of a few matches only their own.
+    few = len(positions) < len(batch)
+    words = [word for name in batch.schema.order for word in _words(batch, name, positions if few else None)]
+    identities = np.stack(words, axis=1)
+    return identities if few else identities[positions]
 
 
-def _words(batch: EventBatch, name: str) -> list[Int64Array]:
+def _words(batch: EventBatch, name: str, positions: Int64Array | None) -> list[Int64Array]:
     """A column of the order key: whether there is a value, and what it is."""
     column = batch.column((name,))
     if isinstance(column, ArrowColumn):
         raise SchemaError(f"the column {name!r} cannot be part of the order key", remedy="use numbers, text or times")
+    if positions is not None:
+        column = column.take(positions)
     return [column.is_valid().astype(np.int64), *_value_words(column)]
 
 
@@ -85,6 +92,7 @@ def _value_words(column: Column) -> list[Int64Array]:
     match column.type.kind:
         case Kind.TEXT:
             # Codes depend on the batch: a text stands for itself, by its own hash.
+            column = compacted(column)
             texts = column.dictionary.to_pylist()
             digests = b"".join(blake2b(t.encode(), digest_size=DIGEST_BYTES).digest() for t in texts)
             by_code = np.frombuffer(digests, "<i8").astype(np.int64).reshape(-1, 2)
