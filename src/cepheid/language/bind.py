@@ -20,6 +20,7 @@ from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
 from cepheid.language.returning import returned
 from cepheid.language.scope import Clause, Scope, article, scope_of
+from cepheid.language.soundness import check_sound
 from cepheid.language.structure import parts, with_parts
 from cepheid.language.tree import (
     Aggregate,
@@ -55,15 +56,18 @@ def bind(query: Query, schema: Schema, *, catalog: Catalog | None = None, text: 
             line and column, marks the place, and says what to do.
     """
     catalog = Catalog() if catalog is None else catalog
-    text, placed = placed_in(query, text)
+    known = text if query.span is not None else None
     try:
-        Measure().check(placed)
-        return replace(bound_query(placed, schema, catalog, text), query=query)
+        # Before the tree is printed or checked: both call themselves for each level, and trust each node.
+        Measure().check(query)
+        check_sound(query)
+        known, placed = placed_in(query, text)
+        return replace(bound_query(placed, schema, catalog, known), query=query)
     except QueryError as error:
-        if not text:
+        if not known:
             error.span = None
             raise
-        raise error.located(text) from None
+        raise error.located(known) from None
 
 
 def placed_in(query: Query, text: str | None) -> tuple[str, Query]:
@@ -73,7 +77,7 @@ def placed_in(query: Query, text: str | None) -> tuple[str, Query]:
     try:
         text = print_query(query)
         read = parse(text)
-    except (QueryError, RecursionError):
+    except QueryError:
         # A tree that no text gives (put together by hand): its errors have no place.
         return "", query
     return text, read if read == query else query

@@ -49,7 +49,10 @@ def pair(
     typing: Typing, left: Expression, right: Expression, hint: DataType | None = None
 ) -> tuple[Expression, DataType, Expression, DataType]:
     """Both sides typed, the second with the first in view, the first with ``hint``."""
-    if rank(typing, left) <= rank(typing, right):
+    ranks = (rank(typing, left), rank(typing, right))
+    # A constant can tell what a parameter on the other side is: `b.ts - :start < 5 minutes`.
+    left_first = ranks[0] <= ranks[1] if set(ranks) != {MIXED, CONSTANT} else ranks[0] == CONSTANT
+    if left_first:
         new_left, left_type = typing.typed(left, hint)
         new_right, right_type = typing.typed(right, left_type)
     else:

@@ -228,5 +228,7 @@ def article(dtype: DataType) -> str:
     """The type with its article, for a message: ``an int``, ``a text``."""
     if dtype.kind is Kind.OTHER:
         return "a value that is only carried along"
+    if dtype.kind is Kind.NULL:
+        return "NULL"
     text = str(dtype)
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
