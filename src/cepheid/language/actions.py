@@ -258,6 +258,8 @@ class _Actions:
         return made
 
     def _loop(self, part: Pattern, quantifier: _Quantifier, untils: list[_Until], span: Span) -> Pattern:
+        if untils and not isinstance(part, Event):
+            raise canonical.until_of_a_group(untils[0].span)
         until = untils[0].value if untils else None
         return canonical.repeat(part, quantifier.minimum, quantifier.maximum, quantifier.greedy, until, span)
 

@@ -157,6 +157,15 @@ def check_bounds(minimum: int, maximum: int | None, span: Span | None = None) ->
         )
 
 
+def until_of_a_group(span: Span | None = None) -> QueryError:
+    """The error for UNTIL behind a group."""
+    return QueryError(
+        "UNTIL closes the loop of one variable, not of a group",
+        remedy="write it after a variable: B+ b UNTIL condition",
+        span=span,
+    )
+
+
 def repeat(
     part: Pattern,
     minimum: int,
@@ -168,11 +177,7 @@ def repeat(
     """``part{minimum,maximum}``; once and no more is ``part`` itself."""
     check_bounds(minimum, maximum, span)
     if until is not None and not isinstance(part, Event):
-        raise QueryError(
-            "UNTIL closes the loop of one variable, not of a group",
-            remedy="write it after a variable: B+ b UNTIL condition",
-            span=span,
-        )
+        raise until_of_a_group(span)
     if minimum == maximum == 1 and until is None:
         return part
     return Repeat(part, minimum, maximum, greedy, until, span=span)

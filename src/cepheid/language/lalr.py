@@ -109,8 +109,9 @@ def parse_tokens(tokens: Sequence[Token], start: str, actions: Mapping[str, Acti
 
 def _reduce(rule: Rule, children: list[Any], actions: Mapping[str, Action]) -> Any:
     if any(rule.inlined):
-        flat: list[Any] = []
-        for child, inlined in zip(children, rule.inlined, strict=True):
+        # A list that grows from the left is nobody else's: it is added to, not copied at each step.
+        flat: list[Any] = children[0] if rule.inlined[0] else [children[0]]
+        for child, inlined in zip(children[1:], rule.inlined[1:], strict=True):
             if inlined:
                 flat.extend(child)
             else:
@@ -211,29 +212,38 @@ def compile_grammar() -> dict[str, Any]:
         maybe_placeholders=False,
     )
     table = made.parser.parser._parse_table
-    rules: list[Any] = []
-    numbers: dict[Any, int] = {}
-    for actions in table.states.values():
-        for action, rule in actions.values():
-            if action is not Shift and rule not in numbers:
-                numbers[rule] = len(rules)
-                origin = str(rule.origin.name)
-                name = None if origin.startswith("_") else str(rule.alias or origin)
-                transparent = bool(rule.options.expand1) and not rule.alias
-                inlined = [int(not s.is_term and s.name.startswith("_")) for s in rule.expansion]
-                rules.append([origin, name, transparent, inlined])
-    order = {state: number for number, state in enumerate(table.states)}
-    states = [
-        {str(symbol): order[to] if action is Shift else -1 - numbers[to] for symbol, (action, to) in actions.items()}
-        for actions in table.states.values()
-    ]
+    # Lark numbers states and rules as its sets come: here they are numbered as they are met, so that the same
+    # grammar makes the same file.
+    numbers: dict[Any, int] = {table.start_states[s]: i for i, s in enumerate(STARTS)}
+    rules: dict[Any, int] = {}
+    states: list[dict[str, int]] = []
+    open_states = list(numbers)
+    for state in open_states:
+        row: dict[str, int] = {}
+        for symbol, (action, to) in sorted(table.states[state].items(), key=lambda item: str(item[0])):
+            if action is Shift:
+                if to not in numbers:
+                    numbers[to] = len(numbers)
+                    open_states.append(to)
+                row[str(symbol)] = numbers[to]
+            else:
+                row[str(symbol)] = -1 - rules.setdefault(to, len(rules))
+        states.append(row)
     return {
         "checksum": _checksum(),
-        "start": {s: order[table.start_states[s]] for s in STARTS},
-        "end": {s: order[table.end_states[s]] for s in STARTS},
-        "rules": rules,
+        "start": {s: numbers[table.start_states[s]] for s in STARTS},
+        "end": {s: numbers[table.end_states[s]] for s in STARTS},
+        "rules": [_plain(rule) for rule in rules],
         "states": states,
     }
+
+
+def _plain(rule: Any) -> list[Any]:
+    """One of Lark's rules as the fields of a `Rule`."""
+    origin = str(rule.origin.name)
+    action = None if origin.startswith("_") else str(rule.alias or origin)
+    transparent = bool(rule.options.expand1) and not rule.alias
+    return [origin, action, transparent, [int(not s.is_term and s.name.startswith("_")) for s in rule.expansion]]
 
 
 def write() -> None:

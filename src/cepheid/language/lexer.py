@@ -114,7 +114,7 @@ _BEFORE_SQUARE = re.compile(_GAP + r"\[")
 _BEFORE_TEXT = re.compile(_GAP + r"'")
 _BEFORE_COUNT = re.compile(_GAP + r"\(" + _GAP + r"\d")
 _BEFORE_ELEMENT = re.compile(_GAP + r"""(?:[^\W\d]|["`*(])""")
-_BEFORE_EACH = re.compile(_GAP + r"each\b", re.IGNORECASE)
+_BEFORE_EACH = re.compile(_GAP + r"each\b(?!" + _GAP + r"\.)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def _word(text: str, raw: str, end: int, clause: str, before: list[Token]) -> st
         return word
     if clause == "PATTERN" and word in PATTERN_WORDS:
         return _pattern_word(text, word, end)
-    if word == "SAME" and _BEFORE_SQUARE.match(text, end):
+    if word == "SAME" and last != "REMOTE" and _BEFORE_SQUARE.match(text, end):
         return "SAME"
     if word == "TIMESTAMP" and _BEFORE_TEXT.match(text, end):
         return "TIMESTAMP"

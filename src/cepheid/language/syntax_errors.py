@@ -15,7 +15,7 @@ from typing import TypeAlias
 from cepheid.errors import QueryError, Span
 from cepheid.language.canonical import AGGREGATES
 from cepheid.language.lexer import CLAUSES, PATTERN_WORDS, RESERVED, UNITS, Token
-from cepheid.language.terminals import described, expectation
+from cepheid.language.terminals import KINDS, described, expectation
 
 _OPENERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _CLOSERS = {closer: opener for opener, closer in _OPENERS.items()}
@@ -180,6 +180,18 @@ def _misspelt_clause(p: Place) -> QueryError | None:
     return None
 
 
+def _misspelt_word(p: Place) -> QueryError | None:
+    """``WITHIN 5 minutes EXCLUSVE``: a name that is nearly one of the words that could stand there."""
+    word = p.token.value.upper()
+    if p.token.type != "NAME" or "NAME" in p.expected or len(word) < 4:
+        return None
+    words = sorted(terminal for terminal in p.expected if terminal.isalpha() and terminal not in KINDS)
+    close = difflib.get_close_matches(word, words, 1, 0.75)
+    if not close:
+        return None
+    return p.error(f"`{p.token.value}` is no word of the language", f"did you mean {close[0]}?")
+
+
 def _bracket(p: Place) -> QueryError | None:
     """A bracket that is never closed, closes nothing, or closes another kind."""
     stack = p.open_brackets
@@ -250,7 +262,7 @@ def _clause_content(p: Place) -> QueryError | None:
         close = meant or next(iter(difflib.get_close_matches(word.lower(), _POLICIES, 1, 0.6)), None)
         hint = f"did you mean `{close}`? " if close else ""
         return p.error(
-            f"{described(p.token, p.text)} is no selection policy",
+            f"`{p.shown(p.token)}` is no selection policy" if p.token.type != "$END" else "POLICY does not say which",
             f"{hint}write POLICY any, POLICY next or POLICY strict",
         )
     if p.clause == "AFTER" and "$END" not in p.expected:
@@ -410,6 +422,7 @@ RULES: tuple[Rule, ...] = (
     _bracket,
     _misspelt_clause,
     _unit,
+    _misspelt_word,
     _clause_content,
     _values,
     _reserved,
