@@ -1,1 +1,1 @@
-"""The command `cepheid`."""
+"""The command line."""

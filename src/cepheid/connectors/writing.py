@@ -55,6 +55,17 @@ def write_table(table: Any, path: Path, format: str | None = None) -> None:
         raise DataError(f"the matches cannot be written as {kind}: {error}", remedy="write Parquet instead") from error
 
 
+def write_text(text: str, path: Path) -> None:
+    """Write a text file in UTF-8, whole or not at all; see `write_table`.
+
+    Raises:
+        SetupError: the folder cannot be written, or is full.
+    """
+    _refuse_folder(path)
+    with _replacing(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
 def check_writable(path: Path) -> None:
     """Raise `SetupError` now if ``path`` cannot be written later; the folder is made if needed."""
     _refuse_folder(path)
@@ -140,7 +151,8 @@ def _is_csv_value(arrow: Any) -> bool:
     return any(kind(arrow) for kind in kinds) and not types.is_duration(arrow)
 
 
-def _write_jsonl(table: Any, stream: IO[bytes]) -> None:
+def write_json_lines(table: Any, stream: IO[bytes]) -> None:
+    """Each row as a JSON object on a line: times in ISO 8601, decimals as text, lengths of time in seconds."""
     text = io.TextIOWrapper(stream, "utf-8", newline="\n", write_through=False)
     for batch in table.to_batches(max_chunksize=_N_BATCH_ROWS):
         for row in batch.to_pylist():
@@ -187,7 +199,7 @@ def _write_arrow(table: Any, stream: IO[bytes]) -> None:
 
 _WRITERS: Mapping[str, Callable[[Any, IO[bytes]], None]] = {
     "csv": _write_csv,
-    "jsonl": _write_jsonl,
+    "jsonl": write_json_lines,
     "parquet": _write_parquet,
     "arrow": _write_arrow,
 }

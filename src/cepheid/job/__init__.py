@@ -1,1 +1,1 @@
-"""A whole job as data (source, query, stores, sink): read, checked, then wired."""
+"""A whole job as data: where events come from, what is looked for, where matches go; checked, then run."""

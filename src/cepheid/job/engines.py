@@ -1,0 +1,151 @@
+"""The engines that a job can run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.connectors.rejected import REJECTED_SCHEMA
+from cepheid.events.ingest import read_events
+from cepheid.events.schema import Schema
+from cepheid.events.types import DataType
+from cepheid.query import Query
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an engine found.
+
+    Attributes:
+        matches: an Arrow table.
+        n_matches: its rows.
+        rejected: events that it could not use, with the columns of `REJECTED_SCHEMA`.
+        warnings: sentences that the user should read.
+    """
+
+    matches: Any
+    n_matches: int
+    rejected: Any
+    warnings: tuple[str, ...] = ()
+
+
+def match_local(
+    tables: Mapping[str | None, Any], query: Query, schema: Schema, parameters: Mapping[str, object]
+) -> Found:
+    """The matches, found in this process.
+
+    Args:
+        tables: event type -> its events; one table under None where a column tells the type.
+        query: the query.
+        schema: of the events.
+        parameters: values of the query's parameters.
+    """
+    from cepheid.local import run
+
+    result = run(
+        tables[None] if None in tables else dict(tables),
+        query,
+        time=schema.time,
+        time_unit=schema.time_unit,
+        type=None if schema.per_type else schema.type,
+        order=list(schema.order) or None,
+        parameters=dict(parameters),
+    )
+    return Found(result.matches, result.n_matches, _as_rejected(result.rejected))
+
+
+def _as_rejected(rejected: Any) -> Any:
+    """Rejected events in the columns of rejected rows: the event itself is the raw text."""
+    return pa.table(
+        {
+            "file": pa.nulls(len(rejected), pa.string()),
+            "line": pa.nulls(len(rejected), pa.int64()),
+            "column": rejected["column"] if "column" in rejected.column_names else pa.nulls(len(rejected), pa.string()),
+            "reason": rejected["reason"],
+            "raw": pa.nulls(len(rejected), pa.string()),
+        },
+        schema=REJECTED_SCHEMA,
+    )
+
+
+def match_spark(
+    tables: Mapping[str | None, Any], query: Query, schema: Schema, parameters: Mapping[str, object]
+) -> Found:
+    """The matches, found by Spark on this machine; see `match_local`.
+
+    The events are read by this process and handed to Spark, so that both engines see the same ones. Matches come in no
+    particular order.
+    """
+    from cepheid.spark.detect import detect
+    from cepheid.spark.session import local_session
+
+    session = local_session("cepheid-job")
+    numbered = _numbered(tables) if not schema.order else dict(tables)
+    frames = {name: session.createDataFrame(_in_utc(table)) for name, table in numbered.items()}
+    matches = detect(
+        frames[None] if None in frames else {str(name): frame for name, frame in frames.items()},
+        query,
+        time=schema.time,
+        time_unit=schema.time_unit,
+        type=schema.type,
+        order=list(schema.order) or [_ROW],
+        parameters=parameters,
+    ).toArrow()
+    matches = _without_row(matches)
+    return Found(matches, len(matches), _rejected_of(tables, schema))
+
+
+_ROW = "#row"
+"""The column that Spark orders events of equal time by where the job names none: rows have no order of their own."""
+
+
+def _numbered(tables: Mapping[str | None, Any]) -> dict[str | None, Any]:
+    """The tables with the number of each row through all of them, which is the order key in this process."""
+    numbered, n_before = {}, 0
+    for name, table in tables.items():
+        numbered[name] = table.append_column(_ROW, pa.array(np.arange(n_before, n_before + len(table))))
+        n_before += len(table)
+    return numbered
+
+
+def _in_utc(table: Any) -> Any:
+    """Times without a zone are UTC; Spark would read them in the zone of its session."""
+    fields = [
+        f.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(f.type) and f.type.unit != "ns" else f
+        for f in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
+def _without_row(matches: Any) -> Any:
+    """The matches without `_ROW` in the events that they hold."""
+    for position, column in enumerate(matches.schema):
+        kept = _type_without_row(column.type)
+        if kept != column.type:
+            matches = matches.set_column(position, column.name, matches[column.name].cast(kept))
+    return matches
+
+
+def _type_without_row(arrow: Any) -> Any:
+    if pa.types.is_struct(arrow):
+        return pa.struct([f for f in arrow if f.name != _ROW])
+    if pa.types.is_list(arrow) and pa.types.is_struct(arrow.value_type):
+        return pa.list_(_type_without_row(arrow.value_type))
+    return arrow
+
+
+def _rejected_of(tables: Mapping[str | None, Any], schema: Schema) -> Any:
+    """The events without time or type, which Spark leaves out without a word."""
+    found = []
+    for table in tables.values():
+        own = schema if not schema.per_type else replace(schema, type=None, fields=_fields(table, schema), per_type={})
+        found.append(read_events(table, own).rejected.table())
+    return _as_rejected(pa.concat_tables(found))
+
+
+def _fields(table: Any, schema: Schema) -> dict[str, DataType]:
+    return {name: schema.fields[name] for name in table.column_names}

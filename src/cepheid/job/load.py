@@ -1,0 +1,271 @@
+"""Job files read and checked: every fault with its line, its key and a remedy."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from cepheid.connectors.locations import resolve
+from cepheid.errors import JobError, SetupError, Span
+from cepheid.job.model import LATER, JobFile, SourceSection
+from cepheid.query import Query
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that has been checked as far as it can be without its data.
+
+    Attributes:
+        model: what the file says.
+        query: read from the file or the text that it names.
+        base: the folder that its paths are relative to.
+        origin: the name of the job file.
+    """
+
+    model: JobFile
+    query: Query
+    base: Path
+    origin: str
+
+    def with_query(self, path: Path) -> Job:
+        """The same job with the query in ``path``."""
+        return replace(self, query=Query.from_file(path))
+
+    def with_parameters(self, values: Mapping[str, object]) -> Job:
+        """The same job with ``values`` in place of, or besides, its own parameters."""
+        model = self.model.model_copy(update={"parameters": {**self.model.parameters, **values}})
+        return replace(self, model=model)
+
+    def with_engine(self, engine: str) -> Job:
+        """The same job run by ``"local"`` or ``"spark"``."""
+        return replace(self, model=self.model.model_copy(update={"engine": engine}))
+
+    def paths_of(self, source: SourceSection) -> tuple[str, ...]:
+        """The files, folders and globs of a source, absolute.
+
+        Raises:
+            SetupError: an environment variable is not set, or a package not installed.
+        """
+        return tuple(resolve(path, self.base) for path in source.path)
+
+    def path_of(self, text: str) -> Path:
+        """The absolute path of a file that the job writes."""
+        return Path(resolve(text, self.base))
+
+
+def load(path: Path | str) -> Job:
+    """The job in a file.
+
+    Raises:
+        JobError: the file cannot be read, is not TOML, or says something that a job cannot mean.
+        QueryError: its query cannot be read.
+    """
+    path = Path(path)
+    origin = str(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise JobError(
+            f"the job cannot be read: {error.strerror or error}", remedy="correct the path", origin=origin
+        ) from error
+    except UnicodeDecodeError as error:
+        raise JobError(
+            f"the job is not text in UTF-8: byte {error.start} fits no character",
+            remedy="is it a job file? They are TOML, saved as UTF-8",
+            origin=origin,
+        ) from error
+    return parse(text, origin, path.resolve().parent)
+
+
+def parse(text: str, origin: str, base: Path) -> Job:
+    """The job in ``text``; see `load`.
+
+    Args:
+        text: TOML.
+        origin: the name of the file, for errors.
+        base: the folder that its paths are relative to.
+    """
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax(error, text, origin) from error
+    except RecursionError:
+        raise JobError("the job file is nested too deeply", remedy="is it a job file?", origin=origin) from None
+    for section, meaning in LATER.items():
+        if section in said:
+            raise JobError(
+                f"[{section}] is reserved: this version cannot run {meaning} from a job file",
+                remedy="remove the section",
+                text=text,
+                span=_place(text, (section,)),
+                origin=origin,
+            )
+    try:
+        model = JobFile.model_validate(said)
+    except ValidationError as error:
+        raise _invalid(error, text, origin) from None
+    return Job(model, _query(model, text, origin, base), base, origin)
+
+
+def _query(model: JobFile, text: str, origin: str, base: Path) -> Query:
+    if model.query.text is not None:
+        return Query.parse(model.query.text, f"{origin} [query]")
+    try:
+        path = Path(resolve(model.query.file or "", base))
+    except SetupError as error:
+        span = _place(text, ("query", "file"))
+        raise JobError(error.message, remedy=error.remedy, text=text, span=span, origin=origin) from error
+    if not path.is_file():
+        raise JobError(
+            f"there is no query file {path}",
+            remedy="correct file =, which is relative to the folder of the job file",
+            text=text,
+            span=_place(text, ("query", "file")),
+            origin=origin,
+        )
+    return Query.from_file(path)
+
+
+def _syntax(error: tomllib.TOMLDecodeError, text: str, origin: str) -> JobError:
+    message = str(error)
+    found = re.search(r" \(at line (\d+), column (\d+)\)$", message)
+    span = None
+    if found is not None:
+        lines = text.split("\n")
+        line, column = int(found[1]), int(found[2])
+        start = sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+        span = Span(start, start + 1)
+        message = message[: found.start()]
+    elif message.endswith(" (at end of document)"):
+        span = Span(len(text), len(text) + 1)
+        message = message.removesuffix(" (at end of document)") + " before the end"
+    return JobError(
+        f"not TOML: {message[:1].lower()}{message[1:]}",
+        remedy='texts stand in quotes, as in path = "events.csv"; sections in brackets, as in [source]',
+        text=text,
+        span=span,
+        origin=origin,
+    )
+
+
+def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
+    """The first fault; one that says which key is unknown goes before one that says which is missing."""
+    details = sorted(error.errors(), key=lambda d: d["type"] != "extra_forbidden")
+    detail = details[0]
+    place = detail["loc"]
+    key = _written(place, text)
+    remedy = None
+    match detail["type"]:
+        case "extra_forbidden":
+            known = _fields(place[:-1])
+            close = get_close_matches(str(place[-1]), known, 1)
+            message = f"there is no key {key!r}"
+            remedy = f"did you mean {close[0]!r}?" if close else f"the keys here are: {', '.join(known)}"
+        case "missing":
+            section = _written(place[:-1], text)
+            where = f" in [{section}]" if section else ""
+            message = f"the key {place[-1]!r} is missing{where}"
+            remedy = _EXAMPLES.get(str(place[-1]))
+            place = place[:-1]
+        case "value_error":
+            message, _, remedy = detail["msg"].removeprefix("Value error, ").partition("; ")
+            message = f"{key}: {message}" if key else message
+            # Only sources are compared with each other.
+            place = place or ("source",)
+        case _:
+            message = f"{key}: {_plain(detail['msg'])}, and here it is {_shown(detail['input'])}"
+    span = _place(text, place)
+    return JobError(message, remedy=remedy or None, text=text if span else None, span=span, origin=origin)
+
+
+_EXAMPLES = {
+    "source": 'add: [source] with path = "events.csv" and time = "ts"',
+    "query": 'add: [query] with file = "query.cep"',
+    "path": 'add: path = "events.csv"',
+    "time": 'add: time = "ts", the column of event time',
+}
+
+
+_PLAIN = {
+    "Input should be": "it should be",
+    "a valid string": "a text",
+    "a valid boolean": "true or false",
+    "a valid integer": "a whole number",
+    "a valid list": "a list",
+    "a valid dictionary or instance of SourceSection": "a table",
+    "a valid dictionary": "a table",
+}
+
+
+def _plain(message: str) -> str:
+    for theirs, ours in _PLAIN.items():
+        message = message.replace(theirs, ours)
+    return message[:1].lower() + message[1:]
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _written(place: Sequence[str | int], text: str) -> str:
+    """The key as a person would write it: ``source.csv.quote``; with its number where there are several sources."""
+    several = len(re.findall(r"^[ \t]*\[\[[ \t]*source[ \t]*\]\]", text, re.MULTILINE)) > 1
+    written = ""
+    for position, part in enumerate(place):
+        if isinstance(part, int):
+            written += f"[{part + 1}]" if position > 1 or several else ""
+        else:
+            written += f".{part}" if written else part
+    return written
+
+
+def _fields(place: Sequence[str | int]) -> list[str]:
+    model: type[BaseModel] = JobFile
+    for part in place:
+        if isinstance(part, int):
+            continue
+        if part == "source":
+            model = SourceSection
+            continue
+        annotation = model.model_fields[part].annotation if part in model.model_fields else None
+        options = [annotation, *getattr(annotation, "__args__", ())]
+        inner = [o for o in options if isinstance(o, type) and issubclass(o, BaseModel)]
+        if not inner:
+            return []
+        model = inner[0]
+    return list(model.model_fields)
+
+
+def _place(text: str, keys: Sequence[str | int]) -> Span | None:
+    """Where the key stands, as far as a look at the lines can tell; else its section; else None."""
+    names = [str(key) for key in keys if not isinstance(key, int)]
+    if not names:
+        return None
+    index = next((key for key in keys if isinstance(key, int)), 0)
+    best: Span | None = None
+    section: list[str] = []
+    n_seen = -1
+    for found in re.finditer(r"^[ \t]*(\[\[?)?[ \t]*([\w\"'.\- ]+?)[ \t]*(\]|=)", text, re.MULTILINE):
+        here = [part.strip(" \"'") for part in found[2].split(".")]
+        span = Span(*found.span(2))
+        if found[1]:
+            section = here
+            if found[1] == "[[" and here == names[:1]:
+                n_seen += 1
+            if len(here) > len(names) and here[: len(names)] == names:
+                best = best or span
+            if here == names[: len(here)] and (found[1] != "[[" or n_seen == index):
+                best = span if best is None or len(here) > 1 else best
+            continue
+        if [*section, *here] == names and (n_seen in (-1, index)):
+            return span
+        if [*section, *here] == names[: len(section) + len(here)] and n_seen in (-1, index):
+            best = span
+    return best

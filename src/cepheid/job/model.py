@@ -1,0 +1,195 @@
+"""What a job file may say, key by key."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from cepheid.connectors.column_types import column_type
+from cepheid.errors import SchemaError
+from cepheid.events.schema import TIME_UNITS
+
+Format: TypeAlias = Literal["csv", "jsonl", "parquet", "arrow"]
+Name: TypeAlias = Annotated[str, Field(min_length=1)]
+
+
+class _Section(BaseModel):
+    # A key that means nothing is a slip of the pen: it is refused, not passed over.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _as_list(value: object) -> object:
+    # One path, or one table [source], is short for a list of one.
+    return [value] if isinstance(value, (str, dict)) else value
+
+
+def _one_character(value: str) -> str:
+    if len(value) != 1 or not value.isascii():
+        raise ValueError("it must be one ASCII character")
+    return value
+
+
+def _encoding(value: str) -> str:
+    try:
+        "".encode(value)
+    except LookupError:
+        raise ValueError(f"there is no encoding {value!r}; use a name such as utf-8 or latin-1") from None
+    return value
+
+
+def _known_unit(value: str) -> str:
+    if value not in TIME_UNITS:
+        raise ValueError(f"{value!r} is not a unit of time; use one of {', '.join(TIME_UNITS)}")
+    return value
+
+
+def _known_type(value: str) -> str:
+    try:
+        column_type(value)
+    except SchemaError as error:
+        raise ValueError(f"{error.message}; {error.remedy}") from None
+    return value
+
+
+class CsvSection(_Section):
+    """``[source.csv]``: how CSV files are written.
+
+    Attributes:
+        delimiter, quote: one character each.
+        header: the first row names the columns.
+        names: of the columns, where it does not.
+        null: what a value that is not there looks like.
+        encoding: as Python knows it.
+    """
+
+    delimiter: Annotated[str, AfterValidator(_one_character)] = ","
+    quote: Annotated[str, AfterValidator(_one_character)] = '"'
+    header: bool = True
+    names: list[Name] = []
+    null: list[str] = [""]
+    encoding: Annotated[str, AfterValidator(_encoding)] = "utf-8"
+
+    @model_validator(mode="after")
+    def _names_without_header(self) -> CsvSection:
+        if self.header and self.names:
+            raise ValueError("names are given although the files have a header; leave them out, or say header = false")
+        return self
+
+
+class SourceSection(_Section):
+    """``[source]``, or one ``[[source]]`` for each type of events that has files of its own.
+
+    Attributes:
+        path: a file, a folder or a glob, or a list of them; relative to the folder of the job file. ``${NAME}`` is an
+            environment variable, ``package:NAME/path`` a file of an installed Python package.
+        format: of the files; by their names where it is not given.
+        time: the column of event time.
+        time_unit: what its numbers count since 1970: us, ms, s, min, h or d. Also the unit of a bare number in a
+            window.
+        time_format: how its texts are written where they are not ISO 8601: a strptime pattern.
+        type: the column of the event type.
+        event: the type of all events of this source, where there are several sources.
+        order: the columns that order events of equal time; by file and row where there are none.
+        columns: column -> its type: int, float, text, bool, timestamp, ``decimal(p, s)``. Rows with a value of
+            another type are rejected.
+        csv: how CSV files are written.
+    """
+
+    path: Annotated[list[Name], BeforeValidator(_as_list), Field(min_length=1)]
+    format: Format | None = None
+    time: Name
+    time_unit: Annotated[str, AfterValidator(_known_unit)] | None = None
+    time_format: Name | None = None
+    type: Name | None = None
+    event: Name | None = None
+    order: list[Name] = []
+    columns: dict[Name, Annotated[str, AfterValidator(_known_type)]] = {}
+    csv: CsvSection = CsvSection()
+
+    @model_validator(mode="after")
+    def _one_way_of_telling(self) -> SourceSection:
+        if self.time_unit is not None and self.time_format is not None:
+            raise ValueError("time_unit is for times that are numbers and time_format for texts; leave one out")
+        if self.type is not None and self.event is not None:
+            raise ValueError("type names a column and event one type for all rows; leave one out")
+        return self
+
+
+class QuerySection(_Section):
+    """``[query]``: the query itself, or the file that holds it."""
+
+    text: Name | None = None
+    file: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> QuerySection:
+        if (self.text is None) == (self.file is None):
+            raise ValueError('give the query as text = """...""" or as file = "name.cep", one of the two')
+        return self
+
+
+class SinkSection(_Section):
+    """``[sink]``: the file for the matches; without a path they are shown on the console.
+
+    Attributes:
+        path: relative to the folder of the job file.
+        format: by the name of the file where it is not given.
+        rows: how many matches the console shows.
+    """
+
+    path: Name | None = None
+    format: Format | None = None
+    rows: Annotated[int, Field(ge=0)] = 20
+
+
+class RejectedSection(_Section):
+    """``[rejected]``: the file for events that could not be read."""
+
+    path: Name
+    format: Format | None = None
+
+
+class JobFile(_Section):
+    """A job file; its keys are its attributes.
+
+    Attributes:
+        engine: what runs the job: this process, or Spark.
+        source: one or more.
+        query: what is looked for.
+        parameters: of the query, by name.
+        sink: where matches go.
+        rejected: where events go that cannot be read; they are only counted where it is not given.
+    """
+
+    engine: Literal["local", "spark"] = "local"
+    source: Annotated[list[SourceSection], BeforeValidator(_as_list), Field(min_length=1)]
+    query: QuerySection
+    parameters: dict[Name, object] = {}
+    sink: SinkSection = SinkSection()
+    rejected: RejectedSection | None = None
+
+    @model_validator(mode="after")
+    def _sources_agree(self) -> JobFile:
+        sources = self.source
+        if len(sources) == 1:
+            return self
+        for number, source in enumerate(sources, start=1):
+            if source.event is None:
+                raise ValueError(f'source {number} of {len(sources)} must say which events it has: event = "Login"')
+        events = [source.event for source in sources]
+        twice = sorted({event for event in events if event and events.count(event) > 1})
+        if twice:
+            raise ValueError(f"two sources have the event {twice[0]!r}; give one source both paths")
+        for key in ("time", "time_unit", "order"):
+            values = [getattr(source, key) for source in sources]
+            if any(value != values[0] for value in values):
+                raise ValueError(f"all sources need the same {key}, which here is {values}")
+        return self
+
+
+LATER = {
+    "stores": "remote stores (REMOTE store[key])",
+    "policies": "policies",
+}
+"""Sections whose names are kept for what a job cannot do yet."""

@@ -1,0 +1,65 @@
+"""What a job did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """Told to whoever watches a job: what it is doing now.
+
+    Attributes:
+        stage: ``"read"``, ``"match"`` or ``"write"``.
+        text: a few words, such as the name of the file that is being read.
+        done, total: how much of the stage is done, in units that mean nothing else; ``total`` is None if unknown.
+    """
+
+    stage: str
+    text: str
+    done: int = 0
+    total: int | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a job did.
+
+    Attributes:
+        n_events: events that were read, those rejected left out.
+        n_matches: matches, all of them, also where fewer were asked for.
+        n_rejected: rows that could not be read as events.
+        n_bytes: read from files, after unpacking.
+        read_s, match_s, write_s: seconds that each stage took.
+        matches: an Arrow table of the matches in their order, perhaps only the first ones.
+        rejected: an Arrow table of the rejected rows.
+        engine: ``"local"`` or ``"spark"``.
+        sink, rejected_sink: the files that were written, or None.
+        warnings: sentences that the user should read.
+    """
+
+    n_events: int
+    n_matches: int
+    n_rejected: int
+    n_bytes: int
+    read_s: float
+    match_s: float
+    write_s: float
+    matches: Any
+    rejected: Any
+    engine: str
+    sink: Path | None = None
+    rejected_sink: Path | None = None
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def seconds(self) -> float:
+        """How long the job took, all stages together."""
+        return self.read_s + self.match_s + self.write_s
+
+    @property
+    def events_per_s(self) -> float:
+        """Events over the seconds of the whole job; 0 where it took none."""
+        return self.n_events / self.seconds if self.seconds > 0 else 0.0

@@ -1,0 +1,206 @@
+"""A job from its files to its files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.connectors.column_types import column_type
+from cepheid.connectors.csv_files import CsvOptions
+from cepheid.connectors.files import FileSource, read_files
+from cepheid.connectors.rejected import REJECTED_SCHEMA
+from cepheid.connectors.writing import check_writable, write_table
+from cepheid.errors import QueryError
+from cepheid.events.ingest import schema_of
+from cepheid.events.merge import read_tables
+from cepheid.events.schema import Schema
+from cepheid.job.columns import columns_read
+from cepheid.job.engines import Found, match_local, match_spark
+from cepheid.job.load import Job
+from cepheid.job.model import SourceSection
+from cepheid.job.parameters import parameter_values
+from cepheid.job.report import Report, Step
+from cepheid.language.bound import BoundQuery
+
+Progress = Callable[[Step], None]
+
+
+@dataclass(frozen=True)
+class Events:
+    """The events of a job.
+
+    Attributes:
+        tables: the event type of each source that names one, else None -> its table.
+        schema: of all of them.
+        rejected: rows that could not be read, as `REJECTED_SCHEMA` says.
+        n_bytes: read, after unpacking.
+    """
+
+    tables: Mapping[str | None, Any]
+    schema: Schema
+    rejected: Any
+    n_bytes: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all tables."""
+        return sum(len(table) for table in self.tables.values())
+
+
+def read(job: Job, progress: Progress | None = None, n_events: int | None = None) -> tuple[Events, BoundQuery]:
+    """The events of a job, and its query bound to them.
+
+    Args:
+        job: whose sources are read; only the columns that its query needs.
+        progress: is told of each file.
+        n_events: read only so many rows of each source; None for all.
+
+    Raises:
+        SetupError, DataError, SchemaError: the files cannot be read.
+        QueryError: the query does not fit them.
+    """
+    needed = columns_read(job.query.tree)
+    events = _events(job, needed, progress, n_events)
+    try:
+        return events, job.query.bind(events.schema)
+    except QueryError:
+        if needed is None:
+            raise
+        # The remedy names the columns there are: it must know those that were not needed, too.
+        whole = _events(job, None, None, n_events)
+        return whole, job.query.bind(whole.schema)
+
+
+def run(
+    job: Job,
+    progress: Progress | None = None,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    n_events: int | None = None,
+    limit: int | None = None,
+) -> Report:
+    """Run a job: read, match, write.
+
+    Args:
+        job: from `cepheid.job.load.load`.
+        progress: is called whenever a step begins.
+        parameters: values for parameters of the query, as texts; they go before those of the job file.
+        n_events: read only the first so many rows of each source; None for all.
+        limit: write (or show) only the first so many matches; None for all.
+
+    Raises:
+        CepheidError: whatever keeps the job from being done. Files that were there before are then still there.
+    """
+    _check_sinks(job)
+    began = time.perf_counter()
+    events, bound = read(job, progress, n_events)
+    values = parameter_values(bound, job.model.parameters, parameters)
+    read_s = time.perf_counter() - began
+
+    _tell(progress, Step("match", f"{events.n_rows:,} events"))
+    began = time.perf_counter()
+    found = (match_spark if job.model.engine == "spark" else match_local)(
+        events.tables, job.query, events.schema, values
+    )
+    match_s = time.perf_counter() - began
+
+    began = time.perf_counter()
+    matches = found.matches if limit is None else found.matches.slice(0, limit)
+    rejected = pa.concat_tables([events.rejected, found.rejected])
+    sink, rejected_sink = _write(job, matches, rejected, progress)
+    return Report(
+        n_events=events.n_rows - len(found.rejected),
+        n_matches=found.n_matches,
+        n_rejected=len(rejected),
+        n_bytes=events.n_bytes,
+        read_s=read_s,
+        match_s=match_s,
+        write_s=time.perf_counter() - began,
+        matches=matches,
+        rejected=rejected,
+        engine=job.model.engine,
+        sink=sink,
+        rejected_sink=rejected_sink,
+        warnings=_warnings(events, found, rejected, rejected_sink),
+    )
+
+
+def _tell(progress: Progress | None, step: Step) -> None:
+    if progress is not None:
+        progress(step)
+
+
+def _check_sinks(job: Job) -> None:
+    """A folder that cannot be written is told before the work, not after it."""
+    for section in (job.model.sink, job.model.rejected):
+        if section is not None and section.path is not None:
+            check_writable(job.path_of(section.path))
+
+
+def _events(job: Job, needed: set[str] | None, progress: Progress | None, n_events: int | None) -> Events:
+    tables: dict[str | None, Any] = {}
+    rejected = [REJECTED_SCHEMA.empty_table()]
+    n_bytes = 0
+    for section in job.model.source:
+        only = None if needed is None else needed | {*section.order} | ({section.type} if section.type else set())
+
+        def told(path: Path, number: int, total: int) -> None:
+            _tell(progress, Step("read", path.name, number, total))
+
+        found = read_files(_file_source(job, section), only, told)
+        tables[section.event] = found.table if n_events is None else found.table.slice(0, n_events)
+        rejected.append(found.rejected)
+        n_bytes += found.n_bytes
+    return Events(tables, _schema(job, tables), pa.concat_tables(rejected), n_bytes)
+
+
+def _file_source(job: Job, section: SourceSection) -> FileSource:
+    csv = section.csv
+    return FileSource(
+        paths=job.paths_of(section),
+        format=section.format,
+        columns={name: column_type(kind) for name, kind in section.columns.items()},
+        time=section.time,
+        time_unit=section.time_unit,
+        time_format=section.time_format,
+        csv=CsvOptions(csv.delimiter, csv.quote, csv.header, tuple(csv.names), tuple(csv.null), csv.encoding),
+    )
+
+
+def _schema(job: Job, tables: Mapping[str | None, Any]) -> Schema:
+    first = job.model.source[0]
+    if None in tables:
+        return schema_of(
+            tables[None], time=first.time, time_unit=first.time_unit, type=first.type, order=tuple(first.order)
+        )
+    named = {name: table for name, table in tables.items() if name is not None}
+    return read_tables(named, time=first.time, time_unit=first.time_unit, order=tuple(first.order))[1]
+
+
+def _write(job: Job, matches: Any, rejected: Any, progress: Progress | None) -> tuple[Path | None, Path | None]:
+    paths: list[Path | None] = []
+    for section, table in ((job.model.sink, matches), (job.model.rejected, rejected)):
+        if section is None or section.path is None:
+            paths.append(None)
+            continue
+        path = job.path_of(section.path)
+        _tell(progress, Step("write", path.name))
+        write_table(table, path, section.format)
+        paths.append(path)
+    return paths[0], paths[1]
+
+
+def _warnings(events: Events, found: Found, rejected: Any, rejected_sink: Path | None) -> tuple[str, ...]:
+    warnings = list(found.warnings)
+    if len(rejected) and events.n_rows == len(found.rejected):
+        first = rejected.slice(0, 1).to_pylist()[0]
+        place = f" ({first['file']}, line {first['line']})" if first["line"] else ""
+        warnings.append(f"every row was rejected; the first because: {first['reason']}{place}")
+    elif len(rejected) and rejected_sink is None:
+        warnings.append('rejected rows are only counted; to see them add [rejected] with path = "rejected.csv"')
+    return tuple(warnings)
