@@ -68,7 +68,7 @@ def event(types: str | Sequence[str], name: str | None = None, *, policy: str | 
     Raises:
         QueryError: for what is no name.
     """
-    listed = (types,) if isinstance(types, str) else tuple(types)
+    listed = tuple(types) if isinstance(types, list | tuple | set | frozenset) else (types,)
     if not listed:
         raise QueryError("an event needs a type", remedy="write any_event(name) for an event of any type")
     return _element(tuple(dict.fromkeys(checked_name(t, "an event type") for t in listed)), name, policy)
