@@ -182,8 +182,9 @@ def load() -> Tables:
 
 def _checksum() -> int:
     """Of the grammar: tables that were made of another grammar do not fit."""
-    with open(GRAMMAR, "rb") as file:
-        return zlib.crc32(file.read())
+    with open(GRAMMAR, encoding="utf-8") as file:
+        # Read as text: a checkout may have other line ends.
+        return zlib.crc32(file.read().encode())
 
 
 def compile_grammar() -> dict[str, Any]:
