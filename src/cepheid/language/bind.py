@@ -105,7 +105,7 @@ def bound_query(query: Query, schema: Schema, catalog: Catalog, text: str, *, fi
     conjuncts = tuple(_conjunct(expression, scope) for expression in split(typed.where))
     types = _types(typed, conjuncts)
     if not filled:
-        check_satisfiable([conjunct.expression for conjunct in conjuncts], scope, types, text)
+        check_satisfiable([conjunct.expression for conjunct in conjuncts], scope, types)
     return BoundQuery(
         query=query,
         schema=schema,

@@ -291,7 +291,7 @@ def _never_true(bound: BoundQuery) -> Iterator[Warning]:
             outcome = "so only the rest of the OR counts"
         else:
             outcome = "so there are no matches"
-        yield Warning(f"{message_of(found, bound.text)}, {outcome}", remedy_of(found), _place(bound, found.condition))
+        yield Warning(f"{message_of(found)}, {outcome}", remedy_of(found), _place(bound, found.condition))
 
 
 def _without_effect(bound: BoundQuery) -> Iterator[Warning]:

@@ -15,7 +15,8 @@ from cepheid.events.schema import Schema
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import Variable
 from cepheid.language.conjuncts import MIRRORED
-from cepheid.language.faults import fault, shown
+from cepheid.language.faults import fault, shortened
+from cepheid.language.printer import print_expression
 from cepheid.language.scope import Scope
 from cepheid.language.structure import Place
 from cepheid.language.tree import (
@@ -371,9 +372,7 @@ def _read_by(*attributes: Attribute) -> tuple[str, ...]:
     return tuple(dict.fromkeys(a.variable for a in attributes if a.variable is not None))
 
 
-def check_satisfiable(
-    conditions: Sequence[Expression], scope: Scope, types: Mapping[Expression, DataType], text: str
-) -> None:
+def check_satisfiable(conditions: Sequence[Expression], scope: Scope, types: Mapping[Expression, DataType]) -> None:
     """Refuse conditions that keep every match, or every match of one branch of the pattern, from happening.
 
     Conditions on variables that a match may do without (under ``?``, ``*``, NOT, or left out by ANY) are
@@ -384,7 +383,7 @@ def check_satisfiable(
     """
     for found in contradictions(conditions, scope.schema, scope.variables, types):
         if all(_certain(place) for name in found.variables for place in scope.places[name]):
-            raise fault(message_of(found, text), found.condition, remedy_of(found))
+            raise fault(message_of(found), found.condition, remedy_of(found))
 
 
 def _certain(place: Place) -> bool:
@@ -397,16 +396,16 @@ def _certain(place: Place) -> bool:
     )
 
 
-def message_of(found: Contradiction, text: str) -> str:
-    """What is wrong, in one sentence."""
-    what = "this part of an OR" if found.branch else "this condition"
+def message_of(found: Contradiction) -> str:
+    """What is wrong, in one sentence. It shows the conditions as they are tested, with NOT pushed inward."""
+    what = shortened(print_expression(found.condition))
+    if found.branch:
+        what += ", a part of an OR,"
     if found.reason is not None:
         return f"{what} can never hold: {found.reason}"
-    own = shown(found.condition, text)
-    # BETWEEN is two conditions in one place.
-    others = [shown(other, text) for other in found.against if shown(other, text) != own]
-    if others:
-        return f"{what} can never hold together with {' and '.join(others[-2:])}"
+    if found.against:
+        others = " and ".join(shortened(print_expression(other)) for other in found.against[-2:])
+        return f"{what} can never hold together with {others}"
     return f"{what} can never hold"
 
 
