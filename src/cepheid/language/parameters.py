@@ -184,14 +184,11 @@ def _timestamp(value: object) -> Literal | None:
         return None if moment is None else Literal(moment, LiteralKind.TIMESTAMP)
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
-    if not isinstance(value, datetime):
+    # pandas.NaT is a datetime that is no time; it does not equal itself.
+    if not isinstance(value, datetime) or value != value:
         return None
     aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-    try:
-        return Literal((aware - _EPOCH) // timedelta(microseconds=1), LiteralKind.TIMESTAMP)
-    except TypeError:
-        # pandas.NaT is a datetime that is no time.
-        return None
+    return Literal((aware - _EPOCH) // timedelta(microseconds=1), LiteralKind.TIMESTAMP)
 
 
 def _substituted(node: _N, constants: Mapping[str, tuple[Literal, ...]]) -> _N:
