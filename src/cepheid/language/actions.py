@@ -179,10 +179,10 @@ class _Actions:
         return self._after(c, SkipMode.TO_NEXT)
 
     def after_to_first(self, c: list[Any]) -> Clause:
-        return self._after(c, SkipMode.TO_FIRST, c[-1].value)
+        return self._after(c, SkipMode.TO_FIRST, _variable(c[-1]))
 
     def after_to_last(self, c: list[Any]) -> Clause:
-        return self._after(c, SkipMode.TO_LAST, c[-1].value)
+        return self._after(c, SkipMode.TO_LAST, _variable(c[-1]))
 
     def _after(self, c: list[Any], mode: SkipMode, variable: str | None = None) -> Clause:
         span = span_of(c)
@@ -421,13 +421,7 @@ class _Actions:
 
 
 def _variable(token: Token) -> str:
-    if token.value.startswith("#"):
-        raise QueryError(
-            "the name of a variable does not begin with `#`",
-            remedy="such names are given to elements without a name; choose another",
-            span=token.span,
-        )
-    return token.value
+    return canonical.check_variable(token.value, token.span)
 
 
 def _spanned(node: N, span: Span) -> N:

@@ -112,6 +112,8 @@ def check_expression(root: Node, variables: Collection[str | None] = ()) -> None
             )
         if isinstance(node, Call):
             _check_call(node)
+        if isinstance(node, Attribute | Aggregate) and node.variable is not None:
+            canonical.check_variable(node.variable, node.span)
         if isinstance(node, Attribute) and node.variable is None:
             name = node.path[0]
             remedy = f"name the variable too, as in a.{name}; text is written in single quotes: '{name}'"

@@ -80,10 +80,8 @@ def any_event(name: str | None = None, *, policy: str | nodes.Policy | None = No
 
 
 def _element(types: tuple[str, ...], name: str | None, policy: str | nodes.Policy | None) -> Element:
-    if name is not None and checked_name(name, "a variable").startswith("#"):
-        raise QueryError(
-            f"the name of a variable does not begin with `#`, as {name!r} does", remedy="choose another name"
-        )
+    if name is not None:
+        canonical.check_variable(checked_name(name, "a variable"))
     return Element(nodes.Event(types, name, None if policy is None else policy_of(policy)), name)
 
 

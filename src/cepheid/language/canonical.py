@@ -45,6 +45,26 @@ INT64 = range(-(2**63), 2**63)
 _NUMBERS = (LiteralKind.INT, LiteralKind.FLOAT, LiteralKind.DURATION, LiteralKind.DECIMAL)
 
 
+def is_hidden(name: str) -> bool:
+    """Whether ``name`` is of those that elements without one are given, which no text may write."""
+    return name.startswith("#")
+
+
+def check_variable(name: str, span: Span | None = None) -> str:
+    """``name``, if a variable may have it.
+
+    Raises:
+        QueryError: it begins with ``#``.
+    """
+    if is_hidden(name):
+        raise QueryError(
+            f"the name of a variable does not begin with `#`, as {name!r} does",
+            remedy="such names are given to elements without a name; choose another",
+            span=span,
+        )
+    return name
+
+
 # --- expressions ----------------------------------------------------------------------------------
 
 
@@ -263,7 +283,7 @@ def name_by_type(query: Query) -> Query:
     """
     events = [n for n in walk(query.pattern) if isinstance(n, Event)]
     named = {e.name for e in events}
-    single = [e.types[0] for e in events if e.name is None and len(e.types) == 1]
+    single = [e.types[0] for e in events if e.name is None and len(e.types) == 1 and not is_hidden(e.types[0])]
     read: set[str | None] = set()
     for root in (query.pattern, *([query.where] if query.where else []), *query.returns):
         read.update(n.variable for n in walk(root) if isinstance(n, Attribute | Aggregate))

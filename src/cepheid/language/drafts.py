@@ -349,7 +349,7 @@ def variable_of(element: Element | str) -> str:
         QueryError: it has none.
     """
     if isinstance(element, str):
-        return checked_name(element, "a variable")
+        return canonical.check_variable(checked_name(element, "a variable"))
     if not isinstance(element, Element):
         raise QueryError(f"{element!r} is no variable", remedy='write event("Txn", "a"), and use what it gives')
     if element._name is None:

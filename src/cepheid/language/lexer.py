@@ -193,6 +193,9 @@ def tokenize(text: str, start: str = "query") -> list[Token]:
             tokens.append(Token("NAME", name, begin, at))
         else:
             tokens.append(Token(_SYMBOLS[raw], raw, begin, at))
+    if start == "query" and tokens and tokens[-1].type == "SEMICOLON":
+        # A statement of SQL ends so; where a pattern goes on, something follows.
+        tokens.pop()
     tokens.append(Token("$END", "", len(text), len(text)))
     return tokens
 

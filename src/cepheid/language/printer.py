@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from cepheid.errors import QueryError
 from cepheid.events.schema import TIME_UNITS
+from cepheid.language.canonical import is_hidden
 from cepheid.language.lexer import is_plain, is_word
 from cepheid.language.tree import (
     Aggregate,
@@ -140,9 +141,8 @@ def _event(event: Event, quantifier: str) -> str:
     else:
         types = "(" + " | ".join(quoted(name) for name in event.types) + ")"
     prefix = f"{event.policy.value} " if event.policy is not None else ""
-    # bind gives elements without a name one that begins with "#", which no text can.
-    shown = event.name is not None and not event.name.startswith("#")
-    name = f" {quoted(event.name)}" if event.name is not None and shown else ""
+    # The names that bind gives to elements without one are in no text.
+    name = f" {quoted(event.name)}" if event.name is not None and not is_hidden(event.name) else ""
     return f"{prefix}{types}{quantifier}{name}"
 
 

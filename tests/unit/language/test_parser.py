@@ -372,6 +372,11 @@ def test_a_query_with_every_clause_in_another_order():
     )
 
 
+def test_a_query_may_end_as_a_statement_of_sql_does():
+    assert parse("A; B WITHIN 5 s;\n") == parse("A; B WITHIN 5 s")
+    assert parse("A; B;") == parse("A; B")
+
+
 def test_an_element_without_a_name_is_called_by_its_type():
     named = parse("A A; B B; C WHERE A.x < B.x")
     assert parse("A; B; C WHERE A.x < B.x") == named

@@ -88,6 +88,8 @@ def test_long_lists_are_not_deep():
         ("TIMESTAMP '0001-01-01 00:00:00+05:00'", "no timestamp"),
         ("SAME[x]", "SAME stands inside"),
         ("a", "stands alone"),
+        ('"#0".x', "does not begin with `#`"),
+        ('count("#0")', "does not begin with `#`"),
         ("abs(a.x).y", "has no attributes"),
     ],
 )
