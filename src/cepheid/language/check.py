@@ -84,6 +84,7 @@ def check(bound: BoundQuery, rates_per_s: Mapping[str, float] | None = None, *, 
             raise ValueError(f"the rate of {name} must be a number of events per second, at least 0, not {rate}")
     return [
         *_no_window(bound, stream),
+        *_idle_gap(bound),
         *_explosive_loops(bound, rates_per_s),
         *_cross_product(bound, rates_per_s),
         *_interchangeable(bound),
@@ -142,6 +143,24 @@ def _no_window(bound: BoundQuery, stream: bool) -> Iterator[Warning]:
         "add WITHIN, such as WITHIN 1 hour or WITHIN 10000 EVENTS",
         _place(bound, bound.pattern),
     )
+
+
+def _idle_gap(bound: BoundQuery) -> Iterator[Warning]:
+    """BETWEEN EACH that WITHIN already implies: no gap is longer than the whole match."""
+    window, each = bound.window, bound.query.window.each
+    in_time = window.each_us is not None and window.within_us is not None and window.each_us >= window.within_us
+    # WITHIN n EVENTS is one position less than n.
+    in_events = (
+        window.each_events is not None
+        and window.within_events is not None
+        and window.each_events >= window.within_events - 1
+    )
+    if each is not None and (in_time or in_events):
+        yield Warning(
+            "BETWEEN EACH is no shorter than WITHIN, so it asks for nothing",
+            "shorten BETWEEN EACH, or remove it",
+            _place(bound, each),
+        )
 
 
 def _growing(bound: BoundQuery) -> tuple[Pattern, str] | None:

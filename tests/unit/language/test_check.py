@@ -65,6 +65,15 @@ def test_a_stream_takes_what_stays_small_per_start(text):
     assert warnings(text, stream=True)[0] == "without a window, a stream keeps every partial match for ever"
 
 
+def test_a_gap_as_long_as_the_window_asks_for_nothing():
+    pattern = "PATTERN SEQ(Txn a, Denied d, Refund r)"
+    assert "asks for nothing" in only(f"{pattern} WITHIN 1 minute BETWEEN EACH 60 s").message
+    assert "asks for nothing" in only(f"{pattern} WITHIN 10 EVENTS BETWEEN EACH 9 EVENTS").message
+    assert warnings(f"{pattern} WITHIN 1 minute BETWEEN EACH 59 s") == []
+    assert warnings(f"{pattern} WITHIN 10 EVENTS BETWEEN EACH 8 EVENTS") == []
+    assert warnings(f"{pattern} WITHIN 10 EVENTS BETWEEN EACH 1 hour") == []
+
+
 # --- sizes ------------------------------------------------------------------------------------------
 
 
