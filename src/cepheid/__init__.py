@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from cepheid.language import builder as build
     from cepheid.language.bound import Catalog, Function, Store
     from cepheid.query import Query
+    from cepheid.spark.detect import detect
 
 __version__ = "0.1.0"
 
-__all__ = ["Catalog", "Function", "Query", "Store", "__version__", "build", "errors"]
+__all__ = ["Catalog", "Function", "Query", "Store", "__version__", "build", "detect", "errors"]
 
 _LAZY = {
     "Catalog": "cepheid.language.bound",
@@ -31,6 +32,7 @@ _LAZY = {
     "Query": "cepheid.query",
     "Store": "cepheid.language.bound",
     "build": "cepheid.language.builder",
+    "detect": "cepheid.spark.detect",
 }
 """Public name -> the module that holds it (or that it is), imported when the name is first used."""
 

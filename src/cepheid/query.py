@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -11,6 +12,7 @@ from cepheid.events.schema import Schema
 from cepheid.language import tree as tree_module
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.check import Warning, check
 from cepheid.language.drafts import Draft
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
@@ -95,6 +97,30 @@ class Query:
         """
         try:
             return bind(self.tree, schema, catalog=catalog, text=self.text)
+        except QueryError as error:
+            raise error.located(self.text, self.origin) from None
+
+    def check(
+        self,
+        schema: Schema,
+        catalog: Catalog | None = None,
+        *,
+        rates_per_s: Mapping[str, float] | None = None,
+        stream: bool = False,
+    ) -> list[Warning]:
+        """What is worth knowing of the query before it runs, the gravest first; empty if nothing is.
+
+        Args:
+            schema: the events.
+            catalog: the functions and stores that the query names; none by default.
+            rates_per_s: event type -> events per second (within one partition), for estimates in numbers.
+            stream: the query is to run on a stream, whose partial matches must not be kept for ever.
+
+        Raises:
+            QueryError: the query does not fit the events, or would keep ever more partial matches of a stream.
+        """
+        try:
+            return check(self.bind(schema, catalog), rates_per_s, stream=stream)
         except QueryError as error:
             raise error.located(self.text, self.origin) from None
 

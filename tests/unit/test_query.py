@@ -70,3 +70,12 @@ def test_it_binds_to_a_schema():
     bound = cep.Query.parse(TEXT_OF_QUERY).bind(SCHEMA)
     assert list(bound.variables) == ["a", "b"]
     assert bound.text == TEXT_OF_QUERY
+
+
+def test_check_tells_what_to_know_before_it_runs():
+    endless = cep.Query.parse("PATTERN SEQ(A a, B b)", "rule.cep")
+    assert "WITHIN" in endless.check(SCHEMA)[0].remedy
+    assert cep.Query.parse("PATTERN SEQ(A a, B b) WHERE a.x = b.x WITHIN 5 min").check(SCHEMA) == []
+    with pytest.raises(QueryError) as caught:
+        cep.Query.parse("PATTERN SEQ(A a, B+ b, A c) POLICY any", "rule.cep").check(SCHEMA, stream=True)
+    assert caught.value.origin == "rule.cep"
