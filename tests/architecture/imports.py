@@ -46,7 +46,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_POLICIES, ("errors", "events", "stats", "ports", "plan")),
     "network": ("errors", "events", "stats", "ports", "plan"),
     "testing.oracle": ("errors", "events", "language"),
-    "testing.strategies": ("errors", "events", "language"),
+    "testing.strategies": ("errors", "events", "language", "testing.oracle"),
     "testing": (*_ENGINE, *_POLICIES, "local", "query", "testing.oracle", "testing.strategies"),
     "simulation": (*_ENGINE, *_POLICIES, "network"),
     "query": _PLAN,
