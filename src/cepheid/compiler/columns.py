@@ -1,0 +1,234 @@
+"""The columns of a plan, evaluated on a batch of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheid.compiler.requests import Register, Request, detached
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.compiler.vector import evaluate, holds
+from cepheid.errors import NotSupportedError
+from cepheid.events.batch import EventBatch
+from cepheid.events.column import AnyColumn, Column, unify
+from cepheid.events.types import Kind
+from cepheid.kernels import layout as k
+from cepheid.language.tree import Aggregate, Attribute, Expression, Remote
+from cepheid.plan.automaton import Element
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelEvents:
+    """The columns of a plan, as `kernels.layout` says.
+
+    Attributes:
+        n: number of events.
+        ints, floats, nulls: the arrays for the kernel.
+        int_nulls, float_nulls: where the places in ``nulls`` begin in ``ints``.
+        selected: the position in the batch of each event (None: all of them, in place).
+    """
+
+    n: int
+    ints: Ints
+    floats: NDArray[np.float64]
+    nulls: NDArray[np.uint8]
+    int_nulls: int
+    float_nulls: int
+    selected: Ints | None
+
+    def times(self, indices: Ints) -> Ints:
+        """The times of the events at these indices, us."""
+        return self.ints[:self.n][indices]
+
+
+def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
+    """Evaluate the columns of a plan on the events that can matter.
+
+    Raises:
+        DataError: a value does not fit a machine word.
+    """
+    automaton = compiled.automaton
+    n = len(batch)
+    fit = np.zeros(n, np.int64)
+    by_type: dict[int, NDArray[np.int64]] = {}
+    for element in automaton.elements:
+        by_type[element.index] = _type_mask(element, batch)
+    if batch.type_codes is not None and len(batch.type_names):
+        lookup = np.zeros(len(batch.type_names), np.int64)
+        for index, mask in by_type.items():
+            lookup |= mask << index
+        fit = lookup[batch.type_codes]
+    else:
+        everything = sum(1 << index for index, mask in by_type.items() if mask.all())
+        fit[:] = everything
+    for element in automaton.elements:
+        for conjunct in element.conditions:
+            column = _evaluate(compiled, batch, detached(conjunct.expression))
+            fit &= ~np.where(holds(column), 0, 1 << element.index)
+    if any(not _constant_holds(compiled, c.expression) for c in automaton.constants):
+        fit[:] = 0
+    partition, valid = _partition(compiled, batch)
+    if valid is not None:
+        fit[~valid] = 0
+    selected: Ints | None = None
+    n_fit = int(np.count_nonzero(fit))
+    if n_fit < n // 2:
+        selected = np.flatnonzero(fit)
+    return _gather(compiled, batch, fit, partition, selected)
+
+
+def _type_mask(element: Element, batch: EventBatch) -> NDArray[np.int64]:
+    """For each type of the batch, 1 where the element takes it."""
+    names = batch.type_names
+    if batch.type_codes is None:
+        return np.ones(1, np.int64)
+    if not element.types:
+        return np.ones(len(names), np.int64)
+    return np.array([int(name in element.types) for name in names], np.int64)
+
+
+def _evaluate(compiled: CompiledPlan, batch: EventBatch, expression: Expression) -> Column:
+    """An expression over attributes of one event, for all events of a batch."""
+
+    def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
+        assert isinstance(node, Attribute)
+        return batch.column(node.path)
+
+    column = evaluate(expression, resolve, len(batch), compiled.automaton.bound.catalog.functions)
+    assert isinstance(column, Column)
+    return column
+
+
+def _constant_holds(compiled: CompiledPlan, expression: Expression) -> bool:
+    def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
+        raise AssertionError("a constant names no variable")
+
+    column = evaluate(expression, resolve, 1, compiled.automaton.bound.catalog.functions)
+    return isinstance(column, Column) and bool(holds(column)[0])
+
+
+def _partition(compiled: CompiledPlan, batch: EventBatch) -> tuple[Ints | None, Bools | None]:
+    """The code of each event's partition, and where it has one (None: everywhere)."""
+    expressions = compiled.automaton.partition
+    if not expressions:
+        return None, None
+    return partition_codes([_evaluate(compiled, batch, expression) for expression in expressions])
+
+
+def partition_codes(columns: Sequence[Column]) -> tuple[Ints, Bools | None]:
+    """One int64 code for each combination of values.
+
+    Returns:
+        codes of shape (n,), and where all values are there (None: everywhere).
+    """
+    valid: Bools | None = None
+    codes: Ints | None = None
+    for column in columns:
+        if column.valid is not None:
+            valid = column.valid if valid is None else valid & column.valid
+        values = column.values
+        if values.dtype == np.float64:
+            # NaN is one value, and the two zeros are one.
+            values = np.where(values == 0.0, 0.0, np.where(np.isnan(values), np.nan, values)).view(np.int64)
+        values = np.ascontiguousarray(values, np.int64)
+        if codes is None:
+            codes = values
+            continue
+        _, first = np.unique(codes, return_inverse=True)
+        distinct, second = np.unique(values, return_inverse=True)
+        codes = first.astype(np.int64) * len(distinct) + second
+    assert codes is not None
+    return codes, valid
+
+
+def _gather(
+    compiled: CompiledPlan,
+    batch: EventBatch,
+    fit: NDArray[np.int64],
+    partition: Ints | None,
+    selected: Ints | None,
+) -> KernelEvents:
+    """The columns of all requests, for the selected events."""
+    n = len(batch)
+    requests = compiled.requests
+    columns: dict[Request, Column] = {}
+    for request in (*requests.ints, *requests.floats):
+        if request.expression is not None:
+            columns[request] = _evaluate(compiled, batch, request.expression)
+    texts = [r for r in columns if r.shape.text]
+    for request, column in zip(texts, unify([columns[r] for r in texts]), strict=True) if len(texts) > 1 else ():
+        columns[request] = column
+    if len(texts) == 1 and not columns[texts[0]].ordered:
+        (columns[texts[0]],) = unify([columns[texts[0]]])
+    kept = n if selected is None else len(selected)
+    n_ints, n_floats = len(requests.ints), len(requests.floats)
+    ints = np.empty((k.FIRST_COLUMN + n_ints) * kept + n_ints + n_floats, np.int64)
+    floats = np.empty(max(1, n_floats * kept), np.float64)
+    int_nulls = (k.FIRST_COLUMN + n_ints) * kept
+    places = ints[int_nulls:]
+    places[:] = -1
+    grid = ints[:int_nulls].reshape(-1, kept)
+    masks: list[Bools] = []
+
+    def fill(target: NDArray[Any], values: NDArray[Any]) -> None:
+        if selected is None:
+            target[:] = values
+        else:
+            np.take(values, selected, out=target)
+
+    fill(grid[k.TIME_COLUMN], batch.time_us)
+    fill(grid[k.FIT_COLUMN], fit)
+    for number, request in enumerate((*requests.ints, *requests.floats)):
+        target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
+        if request.expression is None:
+            assert partition is not None
+            fill(target, partition)
+            continue
+        values, valid = _shaped(columns[request], request)
+        fill(target, values)
+        if valid is not None:
+            missing = ~valid if selected is None else ~valid[selected]
+            if missing.any():
+                places[number] = len(masks)
+                masks.append(missing)
+    return KernelEvents(
+        n=kept,
+        ints=ints,
+        floats=floats,
+        nulls=np.concatenate(masks).view(np.uint8) if masks else np.zeros(1, np.uint8),
+        int_nulls=int_nulls,
+        float_nulls=int_nulls + n_ints,
+        selected=selected,
+    )
+
+
+def _shaped(column: Column, request: Request) -> tuple[NDArray[np.int64] | NDArray[np.float64], Bools | None]:
+    """The values of a column in the shape that the plan wants, and where they are not NULL."""
+    shape = request.shape
+    values, valid = column.values, column.valid
+    if column.type.kind is Kind.NULL:
+        wanted = np.float64 if shape.register is Register.FLOAT else np.int64
+        return np.zeros(len(column), wanted), np.zeros(len(column), np.bool_)
+    scale = column.type.scale or 0 if column.type.kind is Kind.DECIMAL else 0
+    if shape.register is Register.FLOAT:
+        if column.type.kind is Kind.DECIMAL and scale:
+            return values / 10.0**scale, valid
+        return values.astype(np.float64, copy=False), valid
+    if values.dtype == np.float64:
+        raise NotSupportedError("a float cannot be held as an int")
+    if shape.scale > scale:
+        factor = 10 ** (shape.scale - scale)
+        limit = (2**63 - 1) // factor
+        fits = (values >= -limit) & (values <= limit)
+        values = np.where(fits, values, 0) * factor
+        valid = fits if valid is None else valid & fits
+        if fits.all():
+            valid = column.valid
+    return values, valid

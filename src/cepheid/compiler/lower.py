@@ -1,0 +1,454 @@
+"""Conditions lowered to the postfix table that the kernel runs.
+
+A sub-expression over one event is a leaf: it becomes a column, evaluated column-wise before the kernel starts, so
+the table holds only what is between events. Names and literals never become program text: a literal is an entry of
+a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from cepheid.compiler.registers import Registers
+from cepheid.compiler.requests import FLOAT_SHAPE, INT_SHAPE, Register, Requests, Shape, shape_of
+from cepheid.errors import NotSupportedError
+from cepheid.events.types import DataType, Kind
+from cepheid.kernels import layout as k
+from cepheid.language.tree import (
+    Aggregate,
+    Arithmetic,
+    At,
+    Attribute,
+    Call,
+    Compare,
+    Conjunction,
+    Disjunction,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    LiteralKind,
+    Negation,
+    Negative,
+    walk,
+)
+from cepheid.plan.automaton import Automaton, Situation, Test
+from cepheid.plan.references import Reference, references
+
+COMPARATORS = {"=": k.EQ, "<>": k.NE, "<": k.LT, "<=": k.LE, ">": k.GT, ">=": k.GE}
+INT_OPS = {"+": k.ADD_INT, "-": k.SUB_INT, "*": k.MUL_INT, "%": k.MOD_INT}
+FLOAT_OPS = {"+": k.ADD_FLOAT, "-": k.SUB_FLOAT, "*": k.MUL_FLOAT, "/": k.DIV_FLOAT, "%": k.MOD_FLOAT}
+
+
+@dataclass
+class Tables:
+    """Code, constants and conditions as they grow."""
+
+    code: list[list[int]] = field(default_factory=list)
+    floats: list[float] = field(default_factory=list)
+    conditions: list[list[int]] = field(default_factory=list)
+
+    def constant(self, value: float) -> int:
+        """The place of a float constant."""
+        self.floats.append(value)
+        return len(self.floats) - 1
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Where a leaf's event comes from: a source of `layout`, and its argument."""
+
+    source: int
+    argument: int = 0
+
+
+class Lowering:
+    """Lowers the conditions of one automaton; registers and columns are asked for on the way."""
+
+    def __init__(self, automaton: Automaton, tables: Tables, registers: Registers, requests: Requests) -> None:
+        self.automaton = automaton
+        self.bound = automaton.bound
+        self.tables = tables
+        self.registers = registers
+        self.requests = requests
+        self.elements = {element.variable: element for element in automaton.elements}
+
+    # --- entry ------------------------------------------------------------------------------------
+
+    def test(self, test: Test) -> list[int]:
+        """Lower a condition; gives its row of the table `conditions`."""
+        expression = test.conjunct.expression
+        scope = _Scope(self, test.situation, references(expression), expression)
+        first = len(self.tables.code)
+        fused = self._fused(expression, scope)
+        if not fused:
+            self._emit_as(expression, scope, INT_SHAPE)
+        if len(scope.iterated) > k.MAX_ITERATED:
+            raise self.unsupported(f"a condition over the elements of more than {k.MAX_ITERATED} loops", expression)
+        return condition(first, len(self.tables.code), scope.iterated, fused and not scope.iterated)
+
+    def count_test(self, element: int, comparator: str, bound: int) -> list[int]:
+        """Lower a bound on the number of elements of a loop."""
+        first = len(self.tables.code)
+        self._op(k.PUSH_COUNT, self.registers.count(element))
+        self._op(k.PUSH_INT_CONST, bound)
+        self._op(k.STACK_COMPARE_INTS, COMPARATORS[comparator])
+        return condition(first, len(self.tables.code))
+
+    def unsupported(self, what: str, node: Expression) -> NotSupportedError:
+        span = node.span
+        return NotSupportedError(
+            f"the compiled engine cannot run {what} yet",
+            remedy="compute it in a column of its own before matching",
+            text=self.bound.text,
+            span=span if span is not None and span.end <= len(self.bound.text) else None,
+        )
+
+    # --- leaves -----------------------------------------------------------------------------------
+
+    def _leaf(self, expression: Expression) -> tuple[str, At] | None:
+        """The variable and element that an expression is about, where that is one event alone."""
+        about: tuple[str, At] | None = None
+        for node in walk(expression):
+            if isinstance(node, Aggregate):
+                return None
+            if isinstance(node, Attribute):
+                assert node.variable is not None
+                if about not in (None, (node.variable, node.at)):
+                    return None
+                about = (node.variable, node.at)
+        return about
+
+    def _leaf_column(self, expression: Expression, shape: Shape) -> int:
+        return self.requests.leaf(expression, shape, self.bound.types)
+
+    def _fused(self, expression: Expression, scope: _Scope) -> bool:
+        """Write a comparison of two leaves as one instruction, where it is one."""
+        if not isinstance(expression, Compare):
+            return False
+        left, right = self._leaf(expression.left), self._leaf(expression.right)
+        if left is None or right is None:
+            return False
+        shape = self._common(expression.left, expression.right)
+        a, b = scope.operand(*left), scope.operand(*right)
+        column_a = self._leaf_column(expression.left, shape)
+        column_b = self._leaf_column(expression.right, shape)
+        op = k.COMPARE_FLOATS if shape.register is Register.FLOAT else k.COMPARE_INTS
+        self.tables.code.append(
+            [op, COMPARATORS[expression.operator], a.source, a.argument, column_a, b.source, b.argument, column_b]
+        )
+        return True
+
+    # --- shapes -----------------------------------------------------------------------------------
+
+    def _type(self, expression: Expression) -> DataType:
+        return self.bound.types[expression]
+
+    def _shape(self, expression: Expression) -> Shape:
+        shape = shape_of(self._type(expression))
+        if shape is None:
+            raise self.unsupported(f"a {self._type(expression)} between events", expression)
+        return shape
+
+    def _common(self, *expressions: Expression) -> Shape:
+        """The shape in which values are compared or added: floats win, decimals take the larger scale."""
+        shapes = [self._shape(e) for e in expressions if self._type(e).kind is not Kind.NULL]
+        if not shapes:
+            return INT_SHAPE
+        if any(s.register is Register.FLOAT for s in shapes):
+            return FLOAT_SHAPE
+        return Shape(Register.INT, max(s.scale for s in shapes), shapes[0].text)
+
+    # --- expressions ------------------------------------------------------------------------------
+
+    def _op(self, op: int, argument: int = 0, *rest: int) -> None:
+        row = [op, argument, *rest]
+        self.tables.code.append(row + [0] * (k.CODE_WIDTH - len(row)))
+
+    def _emit_as(self, expression: Expression, scope: _Scope, wanted: Shape) -> None:
+        """Write an expression so that its value has a given shape."""
+        leaf = self._leaf(expression)
+        if leaf is not None and not isinstance(expression, Literal):
+            operand = scope.operand(*leaf)
+            column = self._leaf_column(expression, wanted)
+            op = k.PUSH_FLOAT if wanted.register is Register.FLOAT else k.PUSH_INT
+            self._op(op, 0, operand.source, operand.argument, column)
+            return
+        if isinstance(expression, Literal):
+            self._literal(expression, wanted)
+            return
+        made = self._emit(expression, scope)
+        self._convert(made, wanted)
+
+    def _convert(self, made: Shape, wanted: Shape) -> None:
+        if made.register is wanted.register:
+            if made.scale < wanted.scale:
+                self._op(k.SCALE_INT, 10 ** (wanted.scale - made.scale))
+        elif wanted.register is Register.FLOAT:
+            self._op(k.TO_FLOAT, self.tables.constant(10.0**made.scale) if made.scale else -1)
+        else:
+            raise AssertionError("a float is never read as an int")
+
+    def _literal(self, literal: Literal, wanted: Shape) -> None:
+        value = literal.value
+        if literal.kind is LiteralKind.NULL:
+            self._op(k.PUSH_NULL)
+        elif literal.kind is LiteralKind.TEXT:
+            raise self.unsupported("a text literal between events", literal)
+        elif wanted.register is Register.FLOAT:
+            self._op(k.PUSH_FLOAT_CONST, self.tables.constant(float(value)))  # type: ignore[arg-type]
+        else:
+            scaled = int(Decimal(str(value)).scaleb(wanted.scale)) if wanted.scale else int(value)  # type: ignore[call-overload]
+            if not -(2**63) <= scaled < 2**63:
+                raise self.unsupported("a decimal literal this long", literal)
+            self._op(k.PUSH_INT_CONST, scaled)
+
+    def _emit(self, expression: Expression, scope: _Scope) -> Shape:
+        """Write an expression that is no leaf; gives the shape of its value."""
+        match expression:
+            case Conjunction(operands=operands) | Disjunction(operands=operands):
+                op = k.AND if isinstance(expression, Conjunction) else k.OR
+                self._emit_condition(operands[0], scope)
+                for operand in operands[1:]:
+                    self._emit_condition(operand, scope)
+                    self._op(op)
+                return INT_SHAPE
+            case Negation(operand=operand):
+                self._emit_condition(operand, scope)
+                self._op(k.NOT)
+                return INT_SHAPE
+            case Compare(operator=operator, left=left, right=right):
+                self._compare(operator, left, right, scope)
+                return INT_SHAPE
+            case IsNull(operand=operand, negated=negated):
+                self._emit_as(operand, scope, self._shape(operand))
+                self._op(k.IS_NOT_NULL if negated else k.IS_NULL)
+                return INT_SHAPE
+            case In(operand=operand, options=options, negated=negated):
+                for number, option in enumerate(options):
+                    self._compare("=", operand, option, scope)
+                    if number:
+                        self._op(k.OR)
+                if negated:
+                    self._op(k.NOT)
+                return INT_SHAPE
+            case Arithmetic():
+                return self._arithmetic(expression, scope)
+            case Negative(operand=operand):
+                shape = self._shape(operand)
+                self._emit_as(operand, scope, shape)
+                self._op(k.NEG_FLOAT if shape.register is Register.FLOAT else k.NEG_INT)
+                return shape
+            case Aggregate():
+                return self._aggregate(expression, scope)
+            case Call():
+                return self._call(expression, scope)
+        raise self.unsupported(f"{type(expression).__name__} between events", expression)
+
+    def _emit_condition(self, expression: Expression, scope: _Scope) -> None:
+        if not self._fused(expression, scope):
+            self._emit_as(expression, scope, INT_SHAPE)
+
+    def _compare(self, operator: str, left: Expression, right: Expression, scope: _Scope) -> None:
+        if self._fused(Compare(operator, left, right), scope):
+            return
+        shape = self._common(left, right)
+        self._emit_as(left, scope, shape)
+        self._emit_as(right, scope, shape)
+        op = k.STACK_COMPARE_FLOATS if shape.register is Register.FLOAT else k.STACK_COMPARE_INTS
+        self._op(op, COMPARATORS[operator])
+
+    def _arithmetic(self, expression: Arithmetic, scope: _Scope) -> Shape:
+        result = self._shape(expression)
+        operator, left, right = expression.operator, expression.left, expression.right
+        if result.register is Register.FLOAT:
+            self._emit_as(left, scope, FLOAT_SHAPE)
+            self._emit_as(right, scope, FLOAT_SHAPE)
+            self._op(FLOAT_OPS[operator])
+            return FLOAT_SHAPE
+        if operator == "*":  # scales add
+            for side in (left, right):
+                self._emit_as(side, scope, self._shape(side))
+        else:
+            for side in (left, right):
+                self._emit_as(side, scope, Shape(Register.INT, result.scale))
+        self._op(INT_OPS[operator])
+        return result
+
+    def _call(self, call: Call, scope: _Scope) -> Shape:
+        name = call.function.lower()
+        arguments = call.arguments
+        result = self._shape(call) if shape_of(self._type(call)) else None
+        if result is None or result.text or call.function in self.bound.catalog.functions:
+            raise self.unsupported(f"the function {call.function} over more than one event", call)
+        is_float = result.register is Register.FLOAT
+        if name in ("abs", "sign"):
+            inner = self._shape(arguments[0])
+            self._emit_as(arguments[0], scope, inner)
+            inner_float = inner.register is Register.FLOAT
+            op = {"abs": (k.ABS_INT, k.ABS_FLOAT), "sign": (k.SIGN_INT, k.SIGN_FLOAT)}[name][inner_float]
+            self._op(op)
+            return inner if name == "abs" else Shape(inner.register)
+        if name in ("floor", "ceil", "round") and is_float:
+            self._emit_as(arguments[0], scope, FLOAT_SHAPE)
+            if len(arguments) == 2:
+                digits = arguments[1]
+                if not (isinstance(digits, Literal) and isinstance(digits.value, int)):
+                    raise self.unsupported("round to a number of digits that varies", call)
+                self._op(k.ROUND, digits.value)
+            else:
+                self._op({"floor": k.FLOOR, "ceil": k.CEIL, "round": k.ROUND}[name])
+            return FLOAT_SHAPE
+        if name in ("sqrt", "power", "distance"):
+            for argument in arguments:
+                self._emit_as(argument, scope, FLOAT_SHAPE)
+            self._op({"sqrt": k.SQRT, "power": k.POWER, "distance": k.DISTANCE}[name])
+            return FLOAT_SHAPE
+        if name in ("least", "greatest", "coalesce"):
+            wanted = self._common(*arguments)
+            op = {
+                "least": (k.LEAST_INT, k.LEAST_FLOAT),
+                "greatest": (k.GREATEST_INT, k.GREATEST_FLOAT),
+                "coalesce": (k.COALESCE_INT, k.COALESCE_FLOAT),
+            }[name][wanted.register is Register.FLOAT]
+            self._emit_as(arguments[0], scope, wanted)
+            for argument in arguments[1:]:
+                self._emit_as(argument, scope, wanted)
+                self._op(op)
+            return wanted
+        raise self.unsupported(f"the function {call.function} over more than one event", call)
+
+    # --- aggregates -------------------------------------------------------------------------------
+
+    def _aggregate(self, aggregate: Aggregate, scope: _Scope) -> Shape:
+        """Write an aggregate: registers of a loop, or the one event of a single element."""
+        result = self._shape(aggregate)
+        element = self.elements[aggregate.variable]
+        situation = scope.situation
+        if element.index in situation.skipped:
+            self._nothing(aggregate)
+            return result
+        so_far = scope.references[aggregate.variable].single
+        iteration = scope.iteration_of(aggregate.variable) if so_far else None
+        if so_far and iteration is None and (situation.entering or not element.loop):
+            self._op(k.PUSH_ABSENT)  # before the first element there is nothing
+            return result
+        if so_far and not element.loop:
+            self._op(k.PUSH_ABSENT)
+            return result
+        if not element.loop:
+            return self._aggregate_of_one(aggregate, scope, result)
+        where = [k.FROM_ITERATED, iteration] if iteration is not None else [0, 0]
+        argument = aggregate.argument
+        if argument is None:
+            self._op(k.PUSH_COUNT, self.registers.count(element.index), 0, 0, 0, *where)
+            return result
+        shape = self._shape(argument)
+        if aggregate.function in ("min", "max") and shape.text:
+            raise self.unsupported(f"{aggregate.function} of a text", aggregate)
+        if aggregate.function in ("avg", "sum"):
+            tally = self.registers.tally("sum", element.index, argument, shape)
+        else:
+            tally = self.registers.tally(aggregate.function, element.index, argument, shape)
+        n = self.registers.numbers[tally]
+        if aggregate.function == "count":
+            self._op(k.PUSH_COUNT, n, 0, 0, 0, *where)
+        elif shape.register is Register.FLOAT:
+            op = k.PUSH_MEAN_FLOAT if aggregate.function == "avg" else k.PUSH_FLOAT_REGISTER
+            self._op(op, n, 0, self.registers.float_numbers[tally], 0, *where)
+        elif aggregate.function == "avg":
+            self._op(k.PUSH_MEAN_INT, n, 0, n + 1, self.tables.constant(10.0**shape.scale), *where)
+        else:
+            self._op(k.PUSH_INT_REGISTER, n, 0, n + 1, 0, *where)
+        return result
+
+    def _nothing(self, aggregate: Aggregate) -> None:
+        """The value over no element: count 0, the others NULL (SEMANTICS 4.3)."""
+        if aggregate.function == "count":
+            self._op(k.PUSH_INT_CONST, 0)
+        else:
+            self._op(k.PUSH_NULL)
+
+    def _aggregate_of_one(self, aggregate: Aggregate, scope: _Scope, result: Shape) -> Shape:
+        operand = scope.operand(aggregate.variable, At.EACH)
+        if aggregate.argument is None:
+            self._op(k.PUSH_BOUND, 0, operand.source, operand.argument)
+            return result
+        shape = FLOAT_SHAPE if aggregate.function == "avg" else self._shape(aggregate.argument)
+        column = self._leaf_column(aggregate.argument, shape)
+        op = k.PUSH_FLOAT if shape.register is Register.FLOAT else k.PUSH_INT
+        self._op(op, 0, operand.source, operand.argument, column)
+        self._op(k.ABSENT_AS_NULL)
+        if aggregate.function == "count":
+            self._op(k.IS_NOT_NULL)
+            return INT_SHAPE
+        return shape
+
+
+def condition(first: int, last: int, iterated: Sequence[int] = (), fused: bool = False) -> list[int]:
+    """A row of the table `conditions`."""
+    padding = [0] * (k.MAX_ITERATED - len(iterated))
+    return [first, last, int(fused), len(iterated), *iterated, *padding]
+
+
+class _Scope:
+    """Where each variable's event is found in one test."""
+
+    def __init__(
+        self, lowering: Lowering, situation: Situation, read: dict[str, Reference], expression: Expression
+    ) -> None:
+        self.lowering = lowering
+        self.situation = situation
+        self.references = read
+        self.iterated: list[int] = []
+        for name, reference in read.items():
+            element = lowering.elements[name]
+            if element.negated or not element.loop or element.index in situation.skipped:
+                continue
+            if reference.single and element.index != situation.current:
+                self.iterated.append(element.index)
+
+    def iteration_of(self, variable: str) -> int | None:
+        """The number of the odometer's wheel that goes over the elements of a variable, or None."""
+        element = self.lowering.elements[variable].index
+        return self.iterated.index(element) if element in self.iterated else None
+
+    def operand(self, variable: str, at: At) -> Operand:
+        """The source of ``variable``'s event."""
+        element = self.lowering.elements[variable]
+        situation = self.situation
+        registers = self.lowering.registers
+        if element.index == situation.negated:
+            return Operand(k.FROM_NEGATED)
+        if element.index in situation.skipped:
+            return Operand(k.FROM_ABSENT)
+        taking = element.index == situation.current
+        if not element.loop:
+            if at is At.PREV:
+                return Operand(k.FROM_ABSENT)
+            return Operand(k.FROM_CURRENT) if taking else self._slot(registers.slot("event", element.index))
+        wheel = self.iteration_of(variable)
+        if at is At.EACH:
+            if taking:
+                return Operand(k.FROM_CURRENT)
+            assert wheel is not None
+            return Operand(k.FROM_ITERATED, wheel)
+        if at is At.PREV:
+            if wheel is not None:
+                return Operand(k.FROM_BEFORE_ITERATED, wheel)
+            if situation.entering:
+                return Operand(k.FROM_ABSENT)
+            return self._slot(registers.slot("last", element.index))
+        if at is At.FIRST:
+            if taking and situation.entering:
+                return Operand(k.FROM_CURRENT)
+            return self._slot(registers.slot("first", element.index))
+        if taking:
+            return Operand(k.FROM_CURRENT)
+        return self._slot(registers.slot("last", element.index))
+
+    def _slot(self, register: int) -> Operand:
+        return Operand(k.FROM_SLOT, register)
+

@@ -1,0 +1,130 @@
+"""The registers of a partial match: events it must remember, and aggregates kept up to date as loops grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.compiler.requests import Register, Requests, Shape
+from cepheid.kernels import layout as k
+from cepheid.language.tree import Expression
+from cepheid.plan.automaton import Automaton, Edge
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A register that holds the number of an event.
+
+    Attributes:
+        which: ``event`` of a single element, ``first`` or ``last`` of a loop, ``left`` or ``right`` end of the
+            gap of a NOT.
+        element: the element, or the negated one.
+    """
+
+    which: str
+    element: int
+
+
+@dataclass(frozen=True)
+class Count:
+    """A register that holds the number of elements that a loop has taken."""
+
+    element: int
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The registers of an aggregate: a count of values, and for all but ``count`` the value itself.
+
+    Attributes:
+        function: count, sum, min or max (avg is a sum and its count).
+        element: the loop.
+        column: the number of the argument's column.
+        shape: of the argument.
+    """
+
+    function: str
+    element: int
+    column: int
+    shape: Shape
+
+
+class Registers:
+    """Gives out registers as conditions ask for them, then says how each step brings them up to date."""
+
+    def __init__(self, automaton: Automaton, requests: Requests) -> None:
+        self.automaton = automaton
+        self.requests = requests
+        self.numbers: dict[Slot | Count | Tally, int] = {}
+        self.float_numbers: dict[Tally, int] = {}
+        self.n_ints = 0
+        self.n_floats = 0
+
+    def slot(self, which: str, element: int) -> int:
+        return self._of(Slot(which, element))
+
+    def count(self, element: int) -> int:
+        return self._of(Count(element))
+
+    def tally(self, function: str, element: int, argument: Expression, shape: Shape) -> Tally:
+        column = self.requests.leaf(argument, shape, self.automaton.bound.types)
+        wanted = Tally(function, element, column, shape)
+        if wanted not in self.numbers:
+            self.numbers[wanted] = self.n_ints
+            self.n_ints += 1
+            if function != "count":
+                if shape.register is Register.FLOAT:
+                    self.float_numbers[wanted] = self.n_floats
+                    self.n_floats += 1
+                else:
+                    self.n_ints += 1  # the value stands beside the count
+        return wanted
+
+    def _of(self, wanted: Slot | Count) -> int:
+        if wanted not in self.numbers:
+            self.numbers[wanted] = self.n_ints
+            self.n_ints += 1
+        return self.numbers[wanted]
+
+    def updates(self, edge: Edge) -> list[list[int]]:
+        """The rows of the table `updates` for a step."""
+        rows: list[list[int]] = []
+        for register, number in self.numbers.items():
+            if isinstance(register, Slot) and register.which in ("left", "right"):
+                if register.element in edge.remembers:
+                    op = k.SET_SLOT if register.which == "right" else k.SET_PARENT_SLOT
+                    rows.append([op, number, 0, 0, 0])
+                continue
+            if register.element in edge.skipped:
+                rows.append([k.SET_INT, number, -1 if isinstance(register, Slot) else 0, 0, 0])
+                continue
+            if register.element != edge.element:
+                continue
+            if isinstance(register, Slot):
+                if edge.entering or register.which == "last":
+                    rows.append([k.SET_SLOT, number, 0, 0, 0])
+            elif isinstance(register, Count):
+                rows.append([k.SET_INT, number, 1, 0, 0] if edge.entering else [k.INCREMENT, number, 0, 0, 0])
+            else:
+                rows.extend(self._tally_updates(register, number, edge.entering))
+        return rows
+
+    def _tally_updates(self, tally: Tally, number: int, entering: bool) -> list[list[int]]:
+        rows: list[list[int]] = []
+        is_float = tally.shape.register is Register.FLOAT
+        column = tally.column
+        if entering:
+            rows.append([k.SET_INT, number, 0, 0, 0])
+            if tally.function != "count":
+                if is_float:
+                    rows.append([k.SET_FLOAT, 0, 0, 0, self.float_numbers[tally]])
+                else:
+                    rows.append([k.SET_INT, number + 1, 0, 0, 0])
+        if tally.function == "count":
+            rows.append([k.COUNT_VALUE_FLOAT if is_float else k.COUNT_VALUE_INT, number, 0, column, 0])
+        elif is_float:
+            op = {"sum": k.SUM_FLOAT, "min": k.MIN_FLOAT, "max": k.MAX_FLOAT}[tally.function]
+            rows.append([op, number, 0, column, self.float_numbers[tally]])
+        else:
+            op = {"sum": k.SUM_INT, "min": k.MIN_INT, "max": k.MAX_INT}[tally.function]
+            rows.append([op, number, number + 1, column, 0])
+        return rows

@@ -1,0 +1,104 @@
+"""The columns that a plan reads: expressions over one event, evaluated column-wise before the kernel runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+
+from cepheid.events.types import DataType, Kind
+from cepheid.language.tree import At, Attribute, Expression, Node
+
+
+class Register(Enum):
+    """The two kinds of machine words."""
+
+    INT = "int"
+    FLOAT = "float"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a value is held: as int64 (with a decimal scale, or as a text rank) or as float64.
+
+    Attributes:
+        register: the machine word.
+        scale: decimal digits after the point; 0 for all but decimals.
+        text: a rank in the dictionary that all text columns of the plan share.
+    """
+
+    register: Register
+    scale: int = 0
+    text: bool = False
+
+
+FLOAT_SHAPE = Shape(Register.FLOAT)
+INT_SHAPE = Shape(Register.INT)
+
+
+def shape_of(dtype: DataType) -> Shape | None:
+    """The shape of a type, or None where it cannot be computed with."""
+    match dtype.kind:
+        case Kind.FLOAT:
+            return FLOAT_SHAPE
+        case Kind.BOOL | Kind.INT | Kind.TIMESTAMP | Kind.DURATION | Kind.NULL:
+            return INT_SHAPE
+        case Kind.DECIMAL:
+            return Shape(Register.INT, scale=dtype.scale or 0)
+        case Kind.TEXT:
+            return Shape(Register.INT, text=True)
+    return None
+
+
+@dataclass(frozen=True)
+class Request:
+    """A column.
+
+    Attributes:
+        expression: over attributes of one event (``variable`` None); None for the partition's code.
+        type: the type of the expression, or None for the partition.
+        shape: how its values are to be held.
+    """
+
+    expression: Expression | None
+    type: DataType | None
+    shape: Shape
+
+
+PARTITION = Request(None, None, INT_SHAPE)
+
+
+@dataclass
+class Requests:
+    """The columns of a plan, numbered apart for ints and floats."""
+
+    ints: list[Request] = field(default_factory=list)
+    floats: list[Request] = field(default_factory=list)
+
+    def number(self, request: Request) -> int:
+        """The number of a column, which is added where it is new."""
+        kept = self.floats if request.shape.register is Register.FLOAT else self.ints
+        if request not in kept:
+            kept.append(request)
+        return kept.index(request)
+
+    def leaf(self, expression: Expression, shape: Shape, types: Mapping[Expression, DataType]) -> int:
+        """The number of the column for an expression over one event of a variable."""
+        return self.number(Request(detached(expression), types[expression], shape))
+
+
+def detached(node: Expression) -> Expression:
+    """An expression over one event of a variable, as one over attributes of an event.
+
+    ``first(b).x`` and its like become ``x``: which event is read is the operand's business.
+    """
+    if isinstance(node, Attribute):
+        return replace(node, variable=None, at=At.EACH)
+    changes: dict[str, object] = {}
+    for item in fields(node):
+        value = getattr(node, item.name)
+        if isinstance(value, tuple):
+            changes[item.name] = tuple(detached(v) if isinstance(v, Node) else v for v in value)  # type: ignore[arg-type]
+        elif isinstance(value, Node):
+            changes[item.name] = detached(value)  # type: ignore[arg-type]
+    return replace(node, **changes) if changes else node  # type: ignore[arg-type]

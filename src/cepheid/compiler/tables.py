@@ -1,0 +1,392 @@
+"""From an automaton to the tables that the kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheid.compiler.lower import Lowering, Tables, condition
+from cepheid.compiler.registers import Registers
+from cepheid.compiler.requests import PARTITION, Requests, Shape, shape_of
+from cepheid.kernels import layout as k
+from cepheid.language.tree import Attribute, Compare, Expression, Policy, walk
+from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
+from cepheid.plan.references import references
+
+ACCEPT_CODES = {
+    Accepting.NO: k.REJECTS,
+    Accepting.AT_ONCE: k.ACCEPTS_AT_ONCE,
+    Accepting.LATE: k.ACCEPTS_LATE,
+    Accepting.ALSO: k.ACCEPTS_ALSO,
+}
+
+
+@dataclass(frozen=True)
+class CompiledPlan:
+    """A plan as data, and the columns it reads.
+
+    Attributes:
+        automaton: what it was made from.
+        plan: the tables, as `kernels.layout` says, int64.
+        constants: the float constants.
+        n_reals: float registers of a partial match.
+        requests: the columns to evaluate, by number.
+        has_partition: the query has SAME.
+    """
+
+    automaton: Automaton
+    plan: NDArray[np.int64]
+    constants: NDArray[np.float64]
+    n_reals: int
+    requests: Requests
+    has_partition: bool
+
+
+@dataclass(frozen=True)
+class _KeyPart:
+    """One equality that a list's key stands for: a column of the row's event, and one of the arriving event."""
+
+    source: int
+    argument: int
+    row_column: int
+    event_column: int
+
+
+def compile_plan(automaton: Automaton) -> CompiledPlan:
+    """Lower an automaton to tables.
+
+    Raises:
+        NotSupportedError: for an expression that the table cannot hold.
+    """
+    return _Compiler(automaton).compile()
+
+
+class _Compiler:
+    def __init__(self, automaton: Automaton) -> None:
+        self.automaton = automaton
+        self.tables = Tables()
+        self.requests = Requests()
+        self.registers = Registers(automaton, self.requests)
+        self.lowering = Lowering(automaton, self.tables, self.registers, self.requests)
+        self.absences: list[list[int]] = []
+        self.keys: list[list[int]] = []
+        self.lists: list[list[int]] = []
+        self.list_edges: list[int] = []
+        self.partition_column = self.requests.number(PARTITION) if automaton.partition else None
+
+    def compile(self) -> CompiledPlan:
+        automaton = self.automaton
+        edges = [self._guards(edge) for edge in automaton.edges]
+        accepts = [self._accept_guards(state) for state in automaton.states]
+        list_ranges = [self._lists_of(state) for state in automaton.states]
+        buffers = self._buffers()
+        width = max((hi - lo for lo, hi in list_ranges), default=0)
+        late = any(state.accepting is Accepting.LATE for state in automaton.states)
+        registers_at = k.LINKS + 2 * max(1, width) + (1 if late else 0)
+        updates: list[list[int]] = []
+        edge_rows = []
+        for edge, (guards, absences) in zip(automaton.edges, edges, strict=True):
+            first = len(updates)
+            updates.extend(self.registers.updates(edge))
+            edge_rows.append(
+                [
+                    -1 if edge.source is None else edge.source,
+                    edge.target,
+                    edge.element,
+                    int(edge.forks),
+                    *guards,
+                    *absences,
+                    first,
+                    len(updates),
+                    int(edge.after_accept),
+                ]
+            )
+        state_rows = []
+        for state, (guards, absences), (lo, hi) in zip(automaton.states, accepts, list_ranges, strict=True):
+            full = -1 if state.full_at is None else self.registers.count(state.element)
+            state_rows.append(
+                [
+                    state.element,
+                    ACCEPT_CODES[state.accepting],
+                    *guards,
+                    *absences,
+                    full,
+                    state.full_at or 0,
+                    lo,
+                    hi,
+                    0 if state.edges else (1 if guards[0] != guards[1] or state.absences else k.BARE_FINAL),
+                ]
+            )
+        self._place_slots(registers_at)
+        starts = [number for number in automaton.starts]
+        self.list_edges.extend(starts)
+        elements = 0
+        for number in starts:
+            elements |= 1 << automaton.edges[number].element
+        n_edges = len(self.list_edges)
+        lists = [*self.lists, [-1, 0, elements, n_edges - len(starts), n_edges, 0, 0, 0, 0]]
+        plan = np.concatenate(
+            self._laid_out(
+                registers_at,
+                late,
+                {
+                    k.P_CODE: self.tables.code,
+                    k.P_CONDITIONS: self.tables.conditions,
+                    k.P_UPDATES: updates,
+                    k.P_EDGES: edge_rows,
+                    k.P_ABSENCES: self.absences,
+                    k.P_KEYS: self.keys,
+                    k.P_LISTS: lists,
+                    k.P_LIST_EDGES: [[number] for number in self.list_edges],
+                    k.P_BUFFERS: buffers,
+                    k.P_STATES: state_rows,
+                },
+            )
+        )
+        return CompiledPlan(
+            automaton=automaton,
+            plan=plan,
+            constants=np.array(self.tables.floats, np.float64),
+            n_reals=self.registers.n_floats,
+            requests=self.requests,
+            has_partition=bool(automaton.partition),
+        )
+
+    # --- conditions -------------------------------------------------------------------------------
+
+    def _guards(self, edge: Edge) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The conditions and absences of a step, as ranges of rows."""
+        exact = self._exact_equalities(edge)
+        rows = []
+        for count in edge.counts:
+            if count.least is not None:
+                rows.append(self.lowering.count_test(count.element, ">=", count.least))
+            if count.most is not None:
+                rows.append(self.lowering.count_test(count.element, "<=", count.most))
+        rows.extend(self.lowering.test(test) for test in edge.tests if test not in exact)
+        rows.extend(self._partition_test(edge))
+        return self._add_conditions(rows), self._add_absences(edge.absences)
+
+    def _accept_guards(self, state: State) -> tuple[tuple[int, int], tuple[int, int]]:
+        rows = [
+            self.lowering.count_test(count.element, ">=", count.least)
+            for count in state.counts
+            if count.least is not None
+        ]
+        rows.extend(self.lowering.test(test) for test in state.tests)
+        return self._add_conditions(rows), self._add_absences(state.absences)
+
+    def _add_conditions(self, rows: Sequence[list[int]]) -> tuple[int, int]:
+        first = len(self.tables.conditions)
+        self.tables.conditions.extend(rows)
+        return first, len(self.tables.conditions)
+
+    def _add_absences(self, absences: Sequence[Absence]) -> tuple[int, int]:
+        made = []
+        for absence in absences:
+            tried = self._add_conditions([self.lowering.test(test) for test in absence.tests])
+            left = self._anchor(absence.left, "left", absence.negated)
+            right = self._anchor(absence.right, "right", absence.negated)
+            number = absence.negated - self.automaton.n_positive
+            probe_from = len(self.keys)
+            if self.partition_column is not None:
+                current = absence.right is Anchor.CURRENT
+                source = (k.FROM_CURRENT, 0) if current else right
+                self.keys.append([*source, self.partition_column])
+            made.append([number, *left, *right, *tried, probe_from, len(self.keys), int(absence.fatal)])
+        first = len(self.absences)
+        self.absences.extend(made)
+        return first, len(self.absences)
+
+    def _anchor(self, anchor: Anchor, which: str, negated: int) -> tuple[int, int]:
+        if anchor is Anchor.CURRENT:
+            return (k.FROM_CURRENT, 0)
+        if anchor is Anchor.LAST_TAKEN:
+            return (k.FROM_LAST, 0)
+        return (k.FROM_SLOT, self.registers.slot(which, negated))
+
+    # --- keys and lists ---------------------------------------------------------------------------
+
+    def _equality(self, test: Test, edge: Edge) -> _KeyPart | None:
+        """What an equality between the arriving event and an earlier single event gives as a key, if it is one."""
+        expression = test.conjunct.expression
+        if not isinstance(expression, Compare) or expression.operator != "=" or edge.source is None:
+            return None
+        taken = self.automaton.elements[edge.element]
+        sides = []
+        for side in (expression.left, expression.right):
+            names = {node.variable for node in walk(side) if isinstance(node, Attribute)}
+            if len(names) != 1 or any(r.first or r.last or r.prev or r.aggregated for r in references(side).values()):
+                return None
+            sides.append((side, next(iter(names))))
+        here = [side for side, name in sides if name == taken.variable]
+        there = [(side, name) for side, name in sides if name != taken.variable]
+        if len(here) != 1 or len(there) != 1:
+            return None
+        other = self._always_bound_single(str(there[0][1]))
+        if other is None:
+            return None
+        shape = self._int_shape(here[0], there[0][0])
+        if shape is None:
+            return None
+        types = self.automaton.bound.types
+        slot = self.registers.slot("event", other.index)
+        return _KeyPart(
+            k.FROM_SLOT,
+            slot,
+            self.requests.leaf(there[0][0], shape, types),
+            self.requests.leaf(here[0], shape, types),
+        )
+
+    def _always_bound_single(self, name: str) -> Element | None:
+        for element in self.automaton.elements:
+            if element.variable == name and not (element.loop or element.optional or element.negated):
+                return element
+        return None
+
+    def _int_shape(self, left: Expression, right: Expression) -> Shape | None:
+        """The shape in which two sides can be told apart by their bits, or None."""
+        types = self.automaton.bound.types
+        a, b = shape_of(types[left]), shape_of(types[right])
+        return a if a == b and a is not None and a.register.value == "int" else None
+
+    def _parts(self, edge: Edge) -> list[_KeyPart]:
+        parts = []
+        if self.partition_column is not None:
+            # Every event of a match has the same partition: the row's own event will do.
+            parts.append(_KeyPart(k.FROM_CURRENT, 0, self.partition_column, self.partition_column))
+        for test in edge.tests:
+            part = self._equality(test, edge)
+            if part is not None and part not in parts:
+                parts.append(part)
+        return parts
+
+    def _key_of(self, edge: Edge) -> tuple[_KeyPart, ...]:
+        """The key of the list in which a partial match waits for a step."""
+        if edge.source is None:
+            return ()
+        if edge.forks:
+            return tuple(self._parts(edge))
+        # A run tries its steps in order, so all of them share one list: what they have in common is the key.
+        state = self.automaton.states[edge.source]
+        common = self._parts(self.automaton.edges[state.edges[0]])
+        for number in state.edges[1:]:
+            other = self._parts(self.automaton.edges[number])
+            common = [part for part in common if part in other]
+        return tuple(common)
+
+    def _exact_equalities(self, edge: Edge) -> list[Test]:
+        """Conditions that the key tests by itself: a single part is compared exactly, several as a hash."""
+        key = self._key_of(edge)
+        if len(key) != 1:
+            return []
+        return [test for test in edge.tests if self._equality(test, edge) == key[0]]
+
+    def _partition_test(self, edge: Edge) -> list[list[int]]:
+        """The equality of partitions, where the key is a hash of several parts."""
+        if self.partition_column is None or len(self._key_of(edge)) < 2:
+            return []
+        first = len(self.tables.code)
+        column = self.partition_column
+        self.tables.code.append(
+            [k.COMPARE_INTS, k.EQ, k.FROM_CURRENT, 0, column, k.FROM_LAST, 0, column]
+        )
+        return [condition(first, first + 1, fused=True)]
+
+    def _lists_of(self, state: State) -> tuple[int, int]:
+        """Make the lists of a state: one for each key that its steps have."""
+        by_key: dict[tuple[_KeyPart, ...], list[int]] = {}
+        for number in state.edges:
+            by_key.setdefault(self._key_of(self.automaton.edges[number]), []).append(number)
+        first = len(self.lists)
+        for position, (key, numbers) in enumerate(by_key.items()):
+            row_from = len(self.keys)
+            self.keys.extend([p.source, p.argument, p.row_column] for p in key)
+            event_from = len(self.keys)
+            self.keys.extend([k.FROM_CURRENT, 0, p.event_column] for p in key)
+            elements = 0
+            for number in numbers:
+                elements |= 1 << self.automaton.edges[number].element
+            edges_from = len(self.list_edges)
+            self.list_edges.extend(numbers)
+            self.lists.append(
+                [
+                    state.index,
+                    k.LINKS + 2 * position,
+                    elements,
+                    edges_from,
+                    len(self.list_edges),
+                    row_from,
+                    event_from,
+                    event_from,
+                    len(self.keys),
+                ]
+            )
+        return first, len(self.lists)
+
+    def _buffers(self) -> list[list[int]]:
+        rows = []
+        for element in self.automaton.elements[self.automaton.n_positive :]:
+            first = len(self.keys)
+            if self.partition_column is not None:
+                self.keys.append([k.FROM_CURRENT, 0, self.partition_column])
+            rows.append([element.index, first, len(self.keys)])
+        return rows
+
+    # --- the rest ---------------------------------------------------------------------------------
+
+    def _place_slots(self, registers_at: int) -> None:
+        """Turn numbers of registers into fields of a row, now that the width of the links is known."""
+        readers = (k.COMPARE_INTS, k.COMPARE_FLOATS, k.PUSH_INT, k.PUSH_FLOAT, k.PUSH_BOUND)
+        for row in self.tables.code:
+            if row[k.OP] in readers:
+                for source, argument in ((k.A_SOURCE, k.A_ARG), (k.B_SOURCE, k.B_ARG)):
+                    if row[source] == k.FROM_SLOT:
+                        row[argument] += registers_at
+        for row in self.keys:
+            if row[k.KEY_SOURCE] == k.FROM_SLOT:
+                row[k.KEY_ARG] += registers_at
+        for row in self.absences:
+            for source, argument in ((k.LEFT_SOURCE, k.LEFT_ARG), (k.RIGHT_SOURCE, k.RIGHT_ARG)):
+                if row[source] == k.FROM_SLOT:
+                    row[argument] += registers_at
+
+    def _laid_out(
+        self, registers_at: int, late: bool, tables: Mapping[int, Sequence[Sequence[int]]]
+    ) -> list[NDArray[np.int64]]:
+        """The header of the plan, and its tables one after the other."""
+        automaton = self.automaton
+        positive = automaton.elements[: automaton.n_positive]
+        header = np.zeros(k.PLAN_HEADER, np.int64)
+        within = automaton.within_us
+        keep = within
+        if keep is None and automaton.each_us is not None and not any(e.loop for e in positive):
+            keep = automaton.each_us * (len(positive) - 1)
+        header[k.P_N_LISTS] = len(self.lists)
+        header[k.P_N_BUFFERS] = len(tables[k.P_BUFFERS])
+        header[k.P_WITHIN] = -1 if within is None else within
+        header[k.P_EACH] = -1 if automaton.each_us is None else automaton.each_us
+        header[k.P_KEEP] = -1 if keep is None else keep
+        header[k.P_ROW_WIDTH] = registers_at + self.registers.n_ints
+        header[k.P_REGISTERS] = registers_at
+        fixed = all(e.minimum == 1 and e.maximum == 1 for e in positive)
+        header[k.P_FIXED_LENGTH] = len(positive) if fixed else 0
+        header[k.P_RUN_FIELD] = registers_at - 1 if late else -1
+        forks = automaton.bound.policy is Policy.ANY
+        header[k.P_ONE_START] = int(not forks)
+        header[k.P_N_REALS] = self.registers.n_floats
+        fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if forks else 1 for row in tables[k.P_LISTS]]
+        header[k.P_FANOUT] = max(1, *fanouts)
+        header[k.P_STACK_REALS] = len(self.tables.floats)
+        header[k.P_REGISTER_REALS] = len(self.tables.floats) + k.STACK_SIZE
+        parts = [header]
+        at = k.PLAN_HEADER
+        for place, rows in tables.items():
+            header[place] = at
+            flat = np.array(rows, np.int64).reshape(-1)
+            parts.append(flat)
+            at += len(flat)
+        return parts

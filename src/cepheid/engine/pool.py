@@ -1,0 +1,155 @@
+"""Room for partial matches and for matches, and how it grows: kernels never allocate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheid.compiler.columns import KernelEvents
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.compiler.load import kernels
+from cepheid.kernels import layout as k
+
+FIRST_ROWS = 1 << 10  # small enough to stay in the processor's cache while windows are short
+FIRST_MATCHES = 1 << 12
+
+
+class Pool:
+    """The arrays that one matcher's kernel works on.
+
+    Attributes:
+        pool: int64, partial matches and all that the kernel keeps between calls.
+        reals: float64, constants, stack and float registers.
+        out: int64, matches.
+    """
+
+    def __init__(self, compiled: CompiledPlan) -> None:
+        self._plan = compiled.plan
+        self._constants = compiled.constants
+        has_runs = self._plan[k.P_RUN_FIELD] >= 0
+        has_buffers = self._plan[k.P_N_BUFFERS] > 0
+        header = np.zeros(k.POOL_HEADER, np.int64)
+        header[k.M_ROW] = k.NO_ROW
+        header[k.M_CAPACITY] = FIRST_ROWS
+        header[k.M_RUN_CAPACITY] = FIRST_ROWS if has_runs else 1
+        header[k.M_KEPT_CAPACITY] = FIRST_ROWS if has_buffers else 1
+        self.pool = self._laid_out(header)
+        self.reals = self._new_reals(FIRST_ROWS)
+        length = int(self._plan[k.P_FIXED_LENGTH])
+        self.out = self._new_out(FIRST_MATCHES, FIRST_MATCHES * max(4, length))
+
+    def set_events(self, events: KernelEvents, base: int = 0) -> None:
+        """Point the kernel at a batch, from its first event on."""
+        pool = self.pool
+        pool[k.M_EVENT] = 0
+        pool[k.M_BASE] = base
+        pool[k.M_N_EVENTS] = events.n
+        pool[k.M_INT_NULLS] = events.int_nulls
+        pool[k.M_FLOAT_NULLS] = events.float_nulls
+
+    def make_room(self, code: int) -> None:
+        """Double what a kernel found full."""
+        if code == k.OUTPUT_FULL:
+            self._grow_out()
+            return
+        before = self.pool
+        header = before[: k.POOL_HEADER].copy()
+        grown = {k.POOL_FULL: k.M_CAPACITY, k.RUNS_FULL: k.M_RUN_CAPACITY, k.BUFFER_FULL: k.M_KEPT_CAPACITY}[code]
+        header[grown] *= 2
+        pool = self._laid_out(header)
+        width = int(self._plan[k.P_ROW_WIDTH])
+        if code == k.POOL_FULL:
+            self.reals = self._moved_reals(before, pool)
+        self._move(before, pool, k.M_ROWS, k.M_CAPACITY, width, k.M_TAIL, k.M_HEAD)
+        self._move(before, pool, k.M_RUNS, k.M_RUN_CAPACITY, 1, k.M_RUN_TAIL, k.M_RUN_HEAD)
+        self._move(before, pool, k.M_KEPT, k.M_KEPT_CAPACITY, k.KEPT_WIDTH, k.M_KEPT_TAIL, k.M_KEPT_HEAD)
+        kernels().advance.relink(self._plan, pool)
+        kernels().advance.relink_kept(pool)
+        self.pool = pool
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes held for partial matches and the events kept for NOT."""
+        return int(self.pool.nbytes + self.reals.nbytes)
+
+    # --- layout -----------------------------------------------------------------------------------
+
+    def _laid_out(self, header: k.Ints) -> k.Ints:
+        """A pool with the capacities that a header names, its lists empty."""
+        capacity, runs, kept = (int(header[c]) for c in (k.M_CAPACITY, k.M_RUN_CAPACITY, k.M_KEPT_CAPACITY))
+        n_lists, n_buffers = int(self._plan[k.P_N_LISTS]), int(self._plan[k.P_N_BUFFERS])
+        header[k.M_BUCKETS] = capacity
+        at = k.POOL_HEADER
+        for place, size in (
+            (k.M_STACK, k.STACK_SIZE),
+            (k.M_TAGS, k.STACK_SIZE),
+            (k.M_ITERATED, k.MAX_ITERATED),
+            (k.M_ROWS, capacity * int(self._plan[k.P_ROW_WIDTH])),
+            (k.M_HEADS, capacity * n_lists),
+            (k.M_RUNS, runs),
+            (k.M_KEPT, kept * k.KEPT_WIDTH),
+            (k.M_KEPT_HEADS, kept * n_buffers),
+        ):
+            header[place] = at
+            at += size
+        pool = np.zeros(at, np.int64)
+        pool[: k.POOL_HEADER] = header
+        pool[header[k.M_HEADS] : header[k.M_HEADS] + capacity * n_lists] = k.NO_ROW
+        pool[header[k.M_RUNS] : header[k.M_RUNS] + runs] = k.NO_ROW
+        pool[header[k.M_KEPT_HEADS] : header[k.M_KEPT_HEADS] + kept * n_buffers] = k.NO_ROW
+        return pool
+
+    def _new_reals(self, capacity: int) -> k.Floats:
+        reals = np.zeros(int(self._plan[k.P_REGISTER_REALS] + capacity * self._plan[k.P_N_REALS]), np.float64)
+        reals[: len(self._constants)] = self._constants
+        return reals
+
+    def _moved_reals(self, before: k.Ints, pool: k.Ints) -> k.Floats:
+        n = int(self._plan[k.P_N_REALS])
+        reals = self._new_reals(int(pool[k.M_CAPACITY]))
+        at = int(self._plan[k.P_REGISTER_REALS])
+        ids = np.arange(before[k.M_TAIL], before[k.M_HEAD])
+        if n:
+            source = self.reals[at:].reshape(-1, n)
+            reals[at:].reshape(-1, n)[ids & (pool[k.M_CAPACITY] - 1)] = source[ids & (before[k.M_CAPACITY] - 1)]
+        return reals
+
+    @staticmethod
+    def _move(before: k.Ints, after: k.Ints, place: int, room: int, width: int, tail: int, head: int) -> None:
+        """Move what lies in a ring: ids stay, places change."""
+        ids = np.arange(before[tail], before[head])
+        source = before[before[place] :][: before[room] * width].reshape(-1, width)
+        target = after[after[place] :][: after[room] * width].reshape(-1, width)
+        target[ids & (after[room] - 1)] = source[ids & (before[room] - 1)]
+
+    def _new_out(self, n_matches: int, n_entries: int) -> k.Ints:
+        pool = self.pool
+        varies = self._plan[k.P_FIXED_LENGTH] == 0
+        pool[k.M_OUT_ENTRIES] = n_entries
+        pool[k.M_OUT_MATCHES] = n_matches
+        at = n_entries
+        for place, size in (
+            (k.M_OUT_ELEMENTS, n_entries),
+            (k.M_OUT_OFFSETS, n_matches + 1),
+            (k.M_OUT_DECIDED, n_matches),
+            (k.M_OUT_DECIDERS, n_matches),
+        ):
+            pool[place] = at
+            at += size if varies else 0
+        out = np.empty(at, np.int64)
+        if varies:
+            out[pool[k.M_OUT_OFFSETS]] = 0
+        return out
+
+    def _grow_out(self) -> None:
+        pool = self.pool
+        places = (0, k.M_OUT_ELEMENTS, k.M_OUT_OFFSETS, k.M_OUT_DECIDED, k.M_OUT_DECIDERS)
+        old = [0, *(int(pool[p]) for p in places[1:])]
+        n_matches, n_entries = int(pool[k.M_N_MATCHES]), int(pool[k.M_N_ENTRIES])
+        before = self.out
+        self.out = self._new_out(2 * int(pool[k.M_OUT_MATCHES]), 2 * int(pool[k.M_OUT_ENTRIES]))
+        sizes = (n_entries, n_entries, n_matches + 1, n_matches, n_matches)
+        if self._plan[k.P_FIXED_LENGTH]:
+            sizes = (n_entries, 0, 0, 0, 0)
+        for place, start, size in zip(places, old, sizes, strict=True):
+            new = int(pool[place]) if place else 0
+            self.out[new : new + size] = before[start : start + size]

@@ -1,0 +1,121 @@
+"""Runs a plan over a bounded batch of events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheid.compiler.columns import KernelEvents, events_of
+from cepheid.compiler.load import kernels
+from cepheid.compiler.tables import CompiledPlan, compile_plan
+from cepheid.engine.matches import Matches
+from cepheid.engine.pool import Pool
+from cepheid.events.batch import EventBatch
+from cepheid.kernels import layout as k
+from cepheid.language.bound import BoundQuery
+from cepheid.plan.build import build
+
+
+@dataclass
+class Work:
+    """What a run did.
+
+    Attributes:
+        n_events: events in the batch.
+        n_stepped: events that the kernel saw.
+        n_tried: (event, partial match) pairs looked at.
+        n_created: partial matches made.
+        pool_bytes: room held for partial matches at the end.
+    """
+
+    n_events: int = 0
+    n_stepped: int = 0
+    n_tried: int = 0
+    n_created: int = 0
+    pool_bytes: int = 0
+
+
+def prepare(bound: BoundQuery) -> CompiledPlan:
+    """The tables of a query.
+
+    Raises:
+        NotSupportedError: the query has a meaning that the engine cannot run yet.
+    """
+    return compile_plan(build(bound))
+
+
+def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None) -> Matches:
+    """All matches in a bounded input.
+
+    Args:
+        bound: the query, its parameters replaced by values.
+        batch: the events, in order.
+        work: filled with what was done, where given.
+
+    Raises:
+        NotSupportedError: the query has a meaning that the engine cannot run yet.
+        DataError: a value does not fit a machine word.
+    """
+    return run_plan(prepare(bound), batch, work=work)
+
+
+def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None) -> Matches:
+    """All matches of a prepared query in a bounded input; see `run`."""
+    step = kernels().advance
+    plan = compiled.plan
+    events = events_of(compiled, batch)
+    pool = Pool(compiled)
+    pool.set_events(events)
+    arrays = (events.ints, events.floats, events.nulls)
+    while (code := step.advance(plan, pool.pool, pool.reals, *arrays, pool.out)) != k.DONE:
+        pool.make_room(code)
+    if plan[k.P_RUN_FIELD] >= 0:  # the input has ended: no event can come any more
+        while (code := step.fire(0, True, plan, pool.pool, pool.reals, *arrays, pool.out)) != k.DONE:
+            pool.make_room(code)
+    if work is not None:
+        work.n_events = len(batch)
+        work.n_stepped = events.n
+        work.n_tried = int(pool.pool[k.M_N_TRIED])
+        work.n_created = int(pool.pool[k.M_HEAD])
+        work.pool_bytes = pool.n_bytes
+    return _matches(compiled, events, pool.pool, pool.out)
+
+
+def _matches(compiled: CompiledPlan, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:
+    """The output of a kernel in order, by positions in the batch and by variables."""
+    order_kernels = kernels().order
+    n, m = int(pool[k.M_N_MATCHES]), int(pool[k.M_N_ENTRIES])
+    variables = _variables(compiled)
+    length = int(compiled.plan[k.P_FIXED_LENGTH])
+    order = np.empty(max(1, 2 * n), np.int64)
+    if length:
+        positions = out[:m]
+        if length > 1 and n > 1:
+            order_kernels.sort_fixed(positions, length, n, np.empty(m, np.int64), order)
+        offsets = np.arange(0, m + 1, length, dtype=np.int64)
+        elements = np.broadcast_to(variables[:length], (n, length)).reshape(-1)
+        decided = events.times(positions[length - 1 :: length])
+    else:
+        starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
+        taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
+        deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
+        order_kernels.order_varying(out, taken, starts, deciders, n, order)
+        order = order[:n]
+        lengths = np.diff(starts)[order]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        entries = np.repeat(starts[:n][order] - offsets[:-1], lengths) + np.arange(m)
+        positions = out[entries]
+        elements = variables[taken[entries]]
+        decided = out[pool[k.M_OUT_DECIDED] :][:n][order]
+    if events.selected is not None:
+        positions = events.selected[positions]
+    return Matches(offsets, positions, elements, decided)
+
+
+def _variables(compiled: CompiledPlan) -> NDArray[np.int16]:
+    """For each positive element, the index of its variable in the order of the bound query."""
+    automaton = compiled.automaton
+    names = list(automaton.bound.variables)
+    return np.array([names.index(e.variable) for e in automaton.elements[: automaton.n_positive]], np.int16)

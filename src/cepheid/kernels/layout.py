@@ -1,0 +1,223 @@
+"""The numbers that plans and kernels agree on: where things lie in their arrays, op codes, return codes.
+
+Everything a kernel works on lies in seven flat arrays, because each array that is handed to a compiled function
+costs time at every call, and tuples of arrays make Numba compile for a minute:
+
+- ``plan`` (int64): the tables of the plan, one after the other; it starts with a header of ``P_*`` entries.
+- ``pool`` (int64): partial matches, the lists they wait in, events kept for NOT, and a header of ``M_*`` entries
+  that holds all that a kernel keeps between calls.
+- ``reals`` (float64): constants of the plan, a stack, and the float registers of partial matches.
+- ``ints`` (int64): columns of the events, one after the other: time (us), fit (bit e: the event fits element e),
+  then those of the plan; after them, for each int and then each float column its place in ``nulls``, or -1.
+- ``floats`` (float64): float columns.
+- ``nulls`` (uint8): for each column that has NULLs, 1 where it is NULL.
+- ``out`` (int64): matches, as they are found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+
+# --- header of `plan` ------------------------------------------------------------------------------
+# where each table begins ...
+P_CODE, P_CONDITIONS, P_UPDATES, P_EDGES, P_ABSENCES, P_KEYS, P_LISTS, P_LIST_EDGES, P_BUFFERS, P_STATES = range(10)
+P_N_LISTS = 10  # one more list stands behind them: its edges are the starts
+P_N_BUFFERS = 11
+P_WITHIN = 12  # longest distance from the first event, us; -1 for none
+P_EACH = 13  # longest gap between neighbours, us; -1 for none
+P_KEEP = 14  # what is older than this can be forgotten, us; -1 for never
+P_ROW_WIDTH = 15
+P_REGISTERS = 16  # field of the first register in a row
+P_FIXED_LENGTH = 17  # number of events of every match, or 0 where it varies
+P_RUN_FIELD = 18  # field of the run's number in a row, or -1 where no match waits for its deadline
+P_ONE_START = 19  # 1: an event starts at most one run (next)
+P_N_REALS = 20  # float registers of a row
+P_FANOUT = 21  # rows that one row can give on one event, at most
+P_STACK_REALS = 22  # where the stack begins in `reals`
+P_REGISTER_REALS = 23  # where the float registers begin in `reals`
+PLAN_HEADER = 24
+
+# --- header of `pool`: what a kernel keeps between calls -------------------------------------------
+M_EVENT = 0  # next event, as an index into the batch
+M_LIST = 1  # the list in which to go on ...
+M_ROW = 2  # ... at this row (NO_ROW: from its head)
+M_STAGE = 3  # 0 deadlines, 1 lists, 2 the event is kept for NOT
+M_HEAD, M_TAIL = 4, 5  # ids of rows: next to be made, oldest that is kept
+M_RUN_HEAD, M_RUN_TAIL = 6, 7
+M_KEPT_HEAD, M_KEPT_TAIL = 8, 9
+M_BASE = 10  # number in the stream of the event at index 0 of the batch
+M_N_EVENTS = 11  # events in the batch
+M_N_MATCHES, M_N_ENTRIES = 12, 13
+M_N_TRIED = 14  # (event, partial match) pairs looked at
+# where things begin in `pool`, and their room (powers of two)
+M_ROWS, M_CAPACITY = 15, 16
+M_HEADS, M_BUCKETS = 17, 18
+M_RUNS, M_RUN_CAPACITY = 19, 20
+M_KEPT, M_KEPT_CAPACITY = 21, 22
+M_KEPT_HEADS = 23  # M_KEPT_CAPACITY buckets for each buffer
+M_STACK, M_TAGS, M_ITERATED = 24, 25, 26
+M_INT_NULLS, M_FLOAT_NULLS = 27, 28  # where the places in `nulls` begin in `ints`
+# where things begin in `out`; positions of events come first
+M_OUT_ENTRIES = 29  # room for events
+M_OUT_MATCHES = 30  # room for matches, where their length varies
+M_OUT_ELEMENTS, M_OUT_OFFSETS, M_OUT_DECIDED, M_OUT_DECIDERS = 31, 32, 33, 34
+POOL_HEADER = 35
+STACK_SIZE = 256
+
+# --- columns of the events, in `ints` --------------------------------------------------------------
+TIME_COLUMN, FIT_COLUMN, FIRST_COLUMN = 0, 1, 2
+
+# --- a partial match: a row ------------------------------------------------------------------------
+# Rows lie in a ring: row `id` at `id & (capacity - 1)`. Ids only grow, so a link to an id below the tail leads
+# to a row that is gone, and a list whose rows are pushed at the front has falling ids.
+EVENT = 0  # the event it took last: its number in the stream
+PARENT = 1  # the row it extends, or -1
+START = 2  # the time of its first event, us
+STATE = 3  # its state, and the number of its events in the bits from LENGTH_SHIFT on
+LINKS = 4  # then NEXT and KEY for each list it may be in, the run's number if any, then registers
+LENGTH_SHIFT = 20
+STATE_MASK = (1 << LENGTH_SHIFT) - 1
+NO_ROW = -1
+UNLINKED = -2  # in NEXT: in no list
+
+# --- an event kept for NOT -------------------------------------------------------------------------
+KEPT_EVENT, KEPT_NEXT, KEPT_KEY, KEPT_TIME, KEPT_BUFFER = range(5)
+KEPT_WIDTH = 5
+
+# --- where an operand's event comes from -----------------------------------------------------------
+FROM_CURRENT = 0  # the event that is being taken
+FROM_SLOT = 1  # the event whose number is in a register of the row
+FROM_NEGATED = 2  # the event that a NOT is tried on
+FROM_ITERATED = 3  # an element of a loop variable, all of which are tried
+FROM_ABSENT = 4  # a variable that this match does not bind
+FROM_BEFORE_ITERATED = 5  # the element before such an element
+FROM_LAST = 6  # the event that the partial match took last
+
+# --- instructions: rows of the table `code` ---------------------------------------------------------------
+# [op, comparator or argument, source a, argument a, column a, source b, argument b, column b]
+OP, ARG, A_SOURCE, A_ARG, A_COLUMN, B_SOURCE, B_ARG, B_COLUMN = range(8)
+CODE_WIDTH = 8
+
+COMPARE_INTS = 0  # fused: column a of event a against column b of event b
+COMPARE_FLOATS = 1
+PUSH_INT = 10
+PUSH_FLOAT = 11
+PUSH_INT_CONST = 12  # ARG: the value
+PUSH_FLOAT_CONST = 13  # ARG: index into `reals`
+PUSH_NULL = 14
+PUSH_ABSENT = 15
+PUSH_COUNT = 16  # ARG: register of the count
+# The register instructions read the row of the partial match; with B_SOURCE = FROM_ITERATED, the row before the
+# element B_ARG that is being tried (what was known when it was taken), absent where it is the loop's first.
+PUSH_INT_REGISTER = 17  # ARG: register of n, A_ARG: register of the value; NULL where n <= 0
+PUSH_FLOAT_REGISTER = 18  # ARG: register of n, A_ARG: float register
+PUSH_MEAN_INT = 19  # ARG: register of n, A_ARG: register of the sum, A_COLUMN: the divisor's place in `reals`
+PUSH_MEAN_FLOAT = 20
+PUSH_BOUND = 21  # 1 where source a names an event, else 0
+TO_FLOAT = 30  # ARG: index into `reals` of the divisor (decimals), or -1
+AND, OR, NOT, IS_NULL, IS_NOT_NULL, ABSENT_AS_NULL, DISTANCE = 31, 32, 33, 34, 35, 36, 37
+# two operands, NULL or absent where one is ...
+ADD_INT, SUB_INT, MUL_INT, MOD_INT = 40, 41, 42, 43
+ADD_FLOAT, SUB_FLOAT, MUL_FLOAT, DIV_FLOAT, MOD_FLOAT, POWER = 44, 45, 46, 47, 48, 49
+STACK_COMPARE_INTS, STACK_COMPARE_FLOATS = 50, 51  # ARG: comparator
+# ... two operands, of which NULLs are passed over ...
+LEAST_INT, LEAST_FLOAT, GREATEST_INT, GREATEST_FLOAT, COALESCE_INT, COALESCE_FLOAT = 60, 61, 62, 63, 64, 65
+# ... one operand
+FIRST_UNARY = 70
+SCALE_INT = 70  # ARG: factor; NULL on overflow
+NEG_INT, ABS_INT, SIGN_INT, NEG_FLOAT, ABS_FLOAT, SIGN_FLOAT = 71, 72, 73, 74, 75, 76
+SQRT, FLOOR, CEIL = 77, 78, 79
+ROUND = 80  # ARG: digits
+
+EQ, NE, LT, LE, GT, GE = range(6)  # comparators
+
+# what an operand is, beside its value
+VALUE, NULL, ABSENT = 0, 1, 2
+
+# --- conditions: rows of the table `conditions` -----------------------------------------------------------
+# [first instruction, after the last, 1 where that is one fused comparison and nothing is iterated,
+#  number of iterated variables, their elements ...]
+CODE_FROM, CODE_TO, IS_FUSED, N_ITERATED, ITERATED = 0, 1, 2, 3, 4
+MAX_ITERATED = 4
+CONDITION_WIDTH = ITERATED + MAX_ITERATED
+
+# --- updates of registers: rows of the table `updates` ----------------------------------------------------
+# [op, register, argument (value, column, or second register), column, float register]
+SET_SLOT = 0  # register := number of the current event
+SET_INT = 1  # register := argument
+INCREMENT = 2  # register += 1
+COUNT_VALUE_INT, COUNT_VALUE_FLOAT = 3, 4  # register += column is not NULL
+SUM_INT = 5  # register n, argument register of the sum, column; n := OVERFLOWED for good on overflow
+SUM_FLOAT = 6  # register n, column, float register
+MIN_INT, MAX_INT = 7, 8
+MIN_FLOAT, MAX_FLOAT = 9, 10
+SET_FLOAT = 11  # float register := 0.0
+SET_PARENT_SLOT = 12  # register := number of the event before the current one in the match
+UPDATE_WIDTH = 5
+OVERFLOWED = -1  # in n: the sum left int64, so it is NULL
+
+# --- edges: rows of the table `edges` ---------------------------------------------------------------------
+SOURCE = 0  # state, or -1 for a start
+TARGET = 1
+ELEMENT = 2  # the element it takes, a bit of `fit`
+FORKS = 3  # 1: the partial match also stays as it is (any)
+GUARD_FROM, GUARD_TO = 4, 5  # conditions
+ABSENCE_FROM, ABSENCE_TO = 6, 7  # rows of the table `absences`
+UPDATE_FROM, UPDATE_TO = 8, 9
+AFTER_ACCEPT = 10  # 1: taken only where the source state does not accept as it stands
+EDGE_WIDTH = 11
+
+# --- absences (NOT): rows of the table `absences` ---------------------------------------------------------
+# No event of buffer NEGATED lies between the events LEFT and RIGHT and satisfies the conditions.
+NEGATED = 0
+LEFT_SOURCE, LEFT_ARG = 1, 2
+RIGHT_SOURCE, RIGHT_ARG = 3, 4
+TRIED_FROM, TRIED_TO = 5, 6
+PROBE_FROM, PROBE_TO = 7, 8  # keys with which the buffer is probed
+FATAL = 9  # 1: once it fails it fails for every later event, so the partial match can be forgotten
+ABSENCE_WIDTH = 10
+
+# --- keys: rows of the table `keys`: [source, argument, int column] ---------------------------------------
+KEY_SOURCE, KEY_ARG, KEY_COLUMN = 0, 1, 2
+KEY_WIDTH = 3
+
+# --- lists in which partial matches wait: rows of the table `lists` ---------------------------------------
+LIST_STATE = 0
+LIST_FIELD = 1  # index of NEXT in the row; KEY follows
+LIST_ELEMENTS = 2  # the elements its edges take, as bits
+LIST_EDGES_FROM, LIST_EDGES_TO = 3, 4  # into the table `list_edges`, in order of preference
+ROW_KEYS_FROM, ROW_KEYS_TO = 5, 6  # the key of a row that joins the list
+EVENT_KEYS_FROM, EVENT_KEYS_TO = 7, 8  # the key of an event that looks for rows
+LIST_WIDTH = 9
+
+# --- negated buffers: rows of the table `buffers` ---------------------------------------------------------
+BUFFER_ELEMENT = 0
+BUFFER_KEYS_FROM, BUFFER_KEYS_TO = 1, 2
+BUFFER_WIDTH = 3
+
+# --- states: rows of the table `states` -------------------------------------------------------------------
+STATE_ELEMENT = 0  # the element taken last
+ACCEPTS = 1  # one of the following
+REJECTS = 0
+ACCEPTS_AT_ONCE = 1  # a match, at the event
+ACCEPTS_LATE = 2  # a match when nothing more can be taken
+ACCEPTS_ALSO = 3  # a match at the event, and the partial match goes on (any)
+ACCEPT_FROM, ACCEPT_TO = 2, 3  # conditions
+ACCEPT_ABSENCE_FROM, ACCEPT_ABSENCE_TO = 4, 5
+FULL_REGISTER, FULL_COUNT = 6, 7  # nothing more can be taken when this register is at this count (-1: never)
+STATE_LISTS_FROM, STATE_LISTS_TO = 8, 9
+IS_FINAL = 10  # nothing more can be taken in this state: 1, or BARE_FINAL where nothing is left to be tested either
+BARE_FINAL = 2
+STATE_WIDTH = 11
+
+# --- return codes ----------------------------------------------------------------------------------
+DONE = 0
+POOL_FULL = 1
+OUTPUT_FULL = 2
+BUFFER_FULL = 3
+RUNS_FULL = 4

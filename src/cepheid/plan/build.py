@@ -1,0 +1,341 @@
+"""From a bound query to its automaton.
+
+A state is "the element taken last". From a state a partial match may take more of a loop, or go on to a later
+element past optional ones. A condition is tested on the first step after which nothing that it reads can change:
+when its last variable takes its event (each element of a loop), or, where it reads a finished loop, on the step
+that leaves the loop (SEMANTICS 3.2, 4.1, 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cepheid.errors import NotSupportedError
+from cepheid.language.bound import BoundQuery, Conjunct
+from cepheid.language.tree import Event, Not, Pattern, Policy, Repeat, Seq
+from cepheid.plan.automaton import (
+    Absence,
+    Accepting,
+    Anchor,
+    Automaton,
+    CountTest,
+    Edge,
+    Element,
+    Situation,
+    State,
+    Test,
+)
+from cepheid.plan.references import Reference, references
+from cepheid.plan.supported import MAX_ELEMENTS, require_supported
+
+TAKEN, CLOSED = 0, 1  # phases of an element: an event of it is taken; it takes no more
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A conjunct with the moment from which it can be tested: (position, phase) of a positive element."""
+
+    conjunct: Conjunct
+    ready: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """A NOT: it stands before the positive element ``before``; ``ready`` as in `_Condition`."""
+
+    element: int
+    before: int
+    conditions: tuple[Conjunct, ...]
+    ready: tuple[int, int] | None  # None: when its right neighbour is taken
+
+
+def build(bound: BoundQuery) -> Automaton:
+    """The automaton of a query.
+
+    Raises:
+        NotSupportedError: for what the engine cannot run yet.
+    """
+    require_supported(bound)
+    return _Builder(bound).build()
+
+
+def _flatten(pattern: Pattern) -> list[Pattern]:
+    if isinstance(pattern, Seq):
+        return [leaf for part in pattern.parts for leaf in _flatten(part)]
+    return [pattern]
+
+
+def is_single(conjunct: Conjunct) -> bool:
+    """Whether a conjunct is about one event, so that it can be evaluated column-wise before the engine."""
+    if len(conjunct.variables) != 1:
+        return False
+    (reference,) = references(conjunct.expression).values()
+    return reference.single and not (reference.prev or reference.first or reference.last or reference.aggregated)
+
+
+class _Builder:
+    def __init__(self, bound: BoundQuery) -> None:
+        self.bound = bound
+        self.any = bound.policy is Policy.ANY
+        self.elements: list[Element] = []
+        self.gaps: list[_Gap] = []
+        self.conditions: list[_Condition] = []
+        self.constants: list[Conjunct] = []
+        self.edges: list[Edge] = []
+
+    def build(self) -> Automaton:
+        self._make_elements()
+        self._place_conditions()
+        n = len(self.positive)
+        starts = self._edges_of_options(None, self._onward(0))
+        if not self.any:
+            # The earliest element that an event fits: the order of the text, reluctant or not.
+            starts = sorted(starts, key=lambda number: self.edges[number].element)
+        states = tuple(self._state(i) for i in range(n))
+        window = self.bound.window
+        within = window.within_us
+        if within is not None and window.exclusive:
+            within -= 1
+        if window.each_us is not None and any(s.accepting is Accepting.LATE and s.edges for s in states):
+            raise NotSupportedError(
+                "the compiled engine cannot run BETWEEN EACH with a loop or optional element at the end yet",
+                remedy="use WITHIN alone, or POLICY any",
+                text=self.bound.text,
+                span=self.bound.query.window.each.span if self.bound.query.window.each else None,
+            )
+        return Automaton(
+            bound=self.bound,
+            elements=tuple(self.elements),
+            n_positive=n,
+            states=states,
+            edges=tuple(self.edges),
+            starts=tuple(starts),
+            partition=self.bound.partition,
+            within_us=within,
+            each_us=window.each_us,
+            constants=tuple(self.constants),
+        )
+
+    # --- elements and conditions ------------------------------------------------------------------
+
+    def _make_elements(self) -> None:
+        positive: list[Element] = []
+        negated: list[tuple[Event, int]] = []
+        singles: dict[str, list[Conjunct]] = {}
+        self.cross: list[Conjunct] = []
+        for conjunct in self.bound.conjuncts:
+            if not conjunct.variables:
+                self.constants.append(conjunct)
+            elif is_single(conjunct):
+                singles.setdefault(conjunct.variables[0], []).append(conjunct)
+            else:
+                self.cross.append(conjunct)
+        for part in _flatten(self.bound.pattern):
+            if isinstance(part, Not):
+                assert isinstance(part.part, Event)
+                negated.append((part.part, len(positive)))
+                continue
+            event = part.part if isinstance(part, Repeat) else part
+            assert isinstance(event, Event) and event.name is not None
+            element = Element(len(positive), event.name, event.types, tuple(singles.get(event.name, ())))
+            if isinstance(part, Repeat):
+                element = replace(element, minimum=part.minimum, maximum=part.maximum, greedy=part.greedy)
+            positive.append(element)
+        self.positive = positive
+        self.position = {element.variable: element.index for element in positive}
+        self.elements = list(positive)
+        self.gap_events = negated
+        for event, _ in negated:
+            assert event.name is not None
+            self.elements.append(
+                Element(
+                    len(self.elements), event.name, event.types, tuple(singles.get(event.name, ())), negated=True
+                )
+            )
+        if len(self.elements) > MAX_ELEMENTS:
+            raise NotSupportedError(
+                f"the compiled engine runs patterns of at most {MAX_ELEMENTS} elements; this one has "
+                f"{len(self.elements)}",
+                remedy="split the pattern",
+                text=self.bound.text,
+                span=self.bound.query.pattern.span,
+            )
+
+    def _ready(self, reference: Reference, whole: bool) -> tuple[int, int]:
+        """When what a reference reads is settled; ``whole``: a NOT reads all elements of a loop."""
+        at = self.position[reference.variable]
+        element = self.positive[at]
+        if not element.loop:
+            return (at, TAKEN)
+        if reference.single and not whole:
+            return (at, TAKEN)
+        if reference.aggregated or reference.last or whole:
+            return (at, CLOSED)
+        return (at, TAKEN)
+
+    def _place_conditions(self) -> None:
+        of_gap: dict[str, list[Conjunct]] = {}
+        for conjunct in self.cross:
+            if conjunct.negated is not None:
+                of_gap.setdefault(conjunct.negated, []).append(conjunct)
+                continue
+            ready = max(self._ready(r, whole=False) for r in references(conjunct.expression).values())
+            self.conditions.append(_Condition(conjunct, ready))
+        for number, (event, before) in enumerate(self.gap_events):
+            assert event.name is not None
+            conditions = tuple(of_gap.get(event.name, ()))
+            moments = [
+                self._ready(r, whole=True)
+                for c in conditions
+                for r in references(c.expression).values()
+                if r.variable in self.position
+            ]
+            if all(e.optional for e in self.positive[:before]) or all(e.optional for e in self.positive[before:]):
+                raise NotSupportedError(
+                    "the compiled engine cannot run NOT with only optional elements on one side of it yet",
+                    remedy="a neighbour that is always there bounds the gap",
+                    text=self.bound.text,
+                    span=event.span,
+                )
+            self.gaps.append(
+                _Gap(len(self.positive) + number, before, conditions, max(moments) if moments else None)
+            )
+
+    # --- steps ------------------------------------------------------------------------------------
+
+    def _onward(self, k: int) -> list[int | None]:
+        """The elements that may come next from element ``k`` on, in order of preference; None: the end."""
+        if k == len(self.positive):
+            return [None]
+        element = self.positive[k]
+        if not element.optional:
+            return [k]
+        return [k, *self._onward(k + 1)] if element.greedy else [*self._onward(k + 1), k]
+
+    def _options(self, state: int) -> list[int | None]:
+        element = self.positive[state]
+        onward = self._onward(state + 1)
+        if not element.loop:
+            return onward
+        return [state, *onward] if element.greedy else [*onward, state]
+
+    def _state(self, state: int) -> State:
+        options = self._options(state)
+        edges = self._edges_of_options(state, options)
+        element = self.positive[state]
+        if None not in options:
+            return State(state, state, tuple(edges), Accepting.NO)
+        if self.any:
+            accepting = Accepting.ALSO
+        else:
+            accepting = Accepting.AT_ONCE if options[0] is None else Accepting.LATE
+        n = len(self.positive)
+        skipped = frozenset(range(state + 1, n))
+        settled = self._settled(state, skipped, None)
+        full_at = None
+        if element.maximum is not None and [o for o in options if o is not None] == [state]:
+            full_at = element.maximum
+        return State(
+            index=state,
+            element=state,
+            edges=tuple(edges),
+            accepting=accepting,
+            counts=self._closing_counts(state),
+            tests=self._tests(settled, Situation(skipped=skipped)),
+            absences=self._absences(state, n, settled, Situation(skipped=skipped)),
+            full_at=full_at,
+        )
+
+    def _closing_counts(self, state: int) -> tuple[CountTest, ...]:
+        element = self.positive[state]
+        if element.loop and element.minimum > 1:
+            return (CountTest(state, least=element.minimum),)
+        return ()
+
+    def _edges_of_options(self, state: int | None, options: Sequence[int | None]) -> list[int]:
+        numbers = []
+        accepts_before = False
+        for option in options:
+            if option is None:
+                accepts_before = True
+                continue
+            numbers.append(len(self.edges))
+            self.edges.append(self._edge(state, option, after_accept=accepts_before and not self.any))
+        return numbers
+
+    def _edge(self, state: int | None, taken: int, after_accept: bool) -> Edge:
+        loops = state == taken
+        first = 0 if state is None else state + 1
+        skipped = frozenset() if loops else frozenset(range(first, taken))
+        settled = self._settled(state, skipped, taken)
+        situation = Situation(current=taken, entering=not loops, skipped=skipped)
+        counts: tuple[CountTest, ...] = ()
+        element = self.positive[taken]
+        if loops:
+            if element.maximum is not None:
+                counts = (CountTest(taken, most=element.maximum - 1),)
+        elif state is not None:
+            counts = self._closing_counts(state)
+        return Edge(
+            source=state,
+            target=taken,
+            element=taken,
+            entering=not loops,
+            skipped=tuple(sorted(skipped)),
+            forks=self.any and state is not None,
+            counts=counts,
+            tests=self._tests(settled, situation),
+            absences=() if state is None else self._absences(state, taken, settled, situation),
+            remembers=() if state is None or loops else self._remembered(state, taken),
+            after_accept=after_accept,
+        )
+
+    def _settled(self, state: int | None, skipped: frozenset[int], taken: int | None) -> frozenset[tuple[int, int]]:
+        """The moments that a step brings."""
+        moments = {(k, phase) for k in skipped for phase in (TAKEN, CLOSED)}
+        if taken is not None:
+            moments.add((taken, TAKEN))
+        if state is not None and state != taken:
+            moments.add((state, CLOSED))
+        return frozenset(moments)
+
+    def _tests(self, settled: frozenset[tuple[int, int]], situation: Situation) -> tuple[Test, ...]:
+        return tuple(Test(c.conjunct, situation) for c in self.conditions if c.ready in settled)
+
+    def _crosses(self, gap: _Gap, state: int, taken: int) -> bool:
+        return state < gap.before <= taken and state != taken
+
+    def _absences(
+        self, state: int, taken: int, settled: frozenset[tuple[int, int]], situation: Situation
+    ) -> tuple[Absence, ...]:
+        """The NOTs that a step tests: those whose gap it closes, and those that waited for a later variable."""
+        found = []
+        for gap in self.gaps:
+            crossed = self._crosses(gap, state, taken)
+            if crossed:
+                due = not self._is_later(gap, taken)
+            else:
+                due = gap.before <= state and gap.ready in settled
+            if not due:
+                continue
+            reads_current = any(self.position.get(name) == taken for c in gap.conditions for name in c.variables)
+            found.append(
+                Absence(
+                    negated=gap.element,
+                    left=Anchor.LAST_TAKEN if crossed else Anchor.REMEMBERED,
+                    right=Anchor.CURRENT if crossed else Anchor.REMEMBERED,
+                    tests=tuple(Test(c, replace(situation, negated=gap.element)) for c in gap.conditions),
+                    fatal=crossed and not reads_current,
+                )
+            )
+        return tuple(found)
+
+    def _is_later(self, gap: _Gap, taken: int) -> bool:
+        """Whether a gap that is closed by taking ``taken`` can only be tested on a later step."""
+        return gap.ready is not None and gap.ready > (taken, TAKEN)
+
+    def _remembered(self, state: int, taken: int) -> tuple[int, ...]:
+        return tuple(
+            gap.element for gap in self.gaps if self._crosses(gap, state, taken) and self._is_later(gap, taken)
+        )
