@@ -268,7 +268,13 @@ class _Actions:
         names = _only(Token, c)
         quantifiers, untils = _only(_Quantifier, c), _only(_Until, c)
         if names:
-            if not isinstance(part, Event) or part.name is not None:
+            if isinstance(part, Event) and part.name is not None:
+                raise QueryError(
+                    f"this event has a name already: {part.name}",
+                    remedy="give it one name; an event of either type is (A | B) x",
+                    span=names[0].span,
+                )
+            if not isinstance(part, Event):
                 raise QueryError(
                     "a group takes no name", remedy="name the events in it: (SEQ(A a, B b))+", span=names[0].span
                 )

@@ -7,22 +7,16 @@ none recognises is told in terms of what was expected.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeAlias
+from collections.abc import Sequence
 
-from cepheid.errors import QueryError, Span
-from cepheid.language.canonical import AGGREGATES
-from cepheid.language.lexer import CLAUSES, PATTERN_WORDS, RESERVED, UNITS, Token
+from cepheid.errors import QueryError
+from cepheid.language.lexer import PATTERN_WORDS, RESERVED, UNITS, Token
+from cepheid.language.place import CLAUSE_TYPES, CLOSERS, OPENERS, Place, Rule
+from cepheid.language.syntax_values import missing_between, single_value
 from cepheid.language.terminals import KINDS, described, expectation
 
-_OPENERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
-_CLOSERS = {closer: opener for opener, closer in _OPENERS.items()}
 _CLAUSE_WORDS = ("PATTERN", "WHERE", "WITHIN", "BETWEEN EACH", "WINDOW", "POLICY", "AFTER MATCH", "RETURN", "FROM")
-_CLAUSE_TYPES = CLAUSES | {"BETWEEN_EACH"}
-_ENDS_VALUE = frozenset(("NAME", "NUMBER", "UNIT", "TEXT", "PARAMETER", "RPAR", "RSQB", "TRUE", "FALSE", "NULL"))
-_STARTS_VALUE = frozenset("NAME NUMBER TEXT PARAMETER LPAR LSQB NOT TRUE FALSE NULL SAME REMOTE TIMESTAMP".split())
+_GROUPS = ("SEQ", "NSEQ", "KL")
 _STARTS_PATTERN = frozenset("NAME STAR LPAR BANG NOT SEQ NSEQ KL ANY_OF ANY NEXT STRICT".split())
 
 _ELSEWHERE = {
@@ -40,6 +34,7 @@ _ELSEWHERE = {
     "SLIDE": "windows that slide are written WINDOW 10 s SLIDE 1 s",
     "EVERY": "windows that slide are written WINDOW 10 s SLIDE 1 s",
     "SKIP": "write AFTER MATCH SKIP PAST LAST",
+    "MATCH": "write AFTER MATCH SKIP PAST LAST",
     "ONE": "ONE MATCH PER WINDOW follows WINDOW ... SLIDE ...",
     "ALL": "every match is reported; write POLICY any to have every assignment",
     "SUBSET": "name each variable where it is used",
@@ -51,80 +46,6 @@ _POLICIES = {
     "next": ("NEXTMATCH", "SKIP_TILL_NEXT", "SKIP_TILL_NEXT_MATCH", "SKIPTILLNEXT", "RELAXED", "NON_GREEDY"),
     "strict": ("STRICT_CONTIGUITY", "CONTIGUOUS", "CONTIGUITY", "CONTIGUITYSTRICT"),
 }
-
-
-@dataclass
-class Place:
-    """The place of a syntax error.
-
-    Attributes:
-        text: the query.
-        tokens: its tokens.
-        index: the token that cannot stand where it does.
-        expected: the terminals that could.
-    """
-
-    text: str
-    tokens: Sequence[Token]
-    index: int
-    expected: frozenset[str]
-
-    @property
-    def token(self) -> Token:
-        """The wrong token."""
-        return self.tokens[self.index]
-
-    def back(self, n: int = 1) -> Token | None:
-        """The n-th token before the wrong one."""
-        return self.tokens[self.index - n] if self.index >= n else None
-
-    def ahead(self, n: int = 1) -> Token | None:
-        """The n-th token after the wrong one."""
-        return self.tokens[self.index + n] if self.index + n < len(self.tokens) else None
-
-    @cached_property
-    def open_brackets(self) -> list[Token]:
-        """The brackets that are open at the wrong token, the innermost last."""
-        stack: list[Token] = []
-        for token in self.tokens[: self.index]:
-            if token.type in _OPENERS:
-                stack.append(token)
-            elif token.type in _CLOSERS and stack:
-                stack.pop()
-        return stack
-
-    @cached_property
-    def clause(self) -> str:
-        """The type of the token that opened the clause; PATTERN where there is none."""
-        for token in reversed(self.tokens[: self.index]):
-            if token.type in _CLAUSE_TYPES:
-                return token.type
-        return "PATTERN"
-
-    @cached_property
-    def in_expression(self) -> bool:
-        """Whether a value or an operator is expected rather than a pattern."""
-        values = {"TEXT", "TIMESTAMP", "COMPARE", "PERCENT", "IN"}
-        return self.clause in ("WHERE", "RETURN") or bool(values & self.expected)
-
-    def span(self, token: Token | None = None) -> Span:
-        """The place of ``token``; the end of the text is shown behind its last token."""
-        token = token or self.token
-        if token.type == "$END":
-            end = self.tokens[-2].end if len(self.tokens) > 1 else 0
-            return Span(end, end + 1)
-        return token.span
-
-    def shown(self, token: Token) -> str:
-        """``token`` as it stands in the text."""
-        return self.text[token.start : token.end]
-
-    def error(self, message: str, remedy: str, token: Token | None = None) -> QueryError:
-        """The error at ``token``, or at the wrong one."""
-        return QueryError(message, remedy=remedy, span=self.span(token))
-
-
-Rule: TypeAlias = Callable[[Place], QueryError | None]
 
 
 def explain(text: str, tokens: Sequence[Token], index: int, expected: frozenset[str]) -> QueryError:
@@ -151,7 +72,7 @@ def _empty(p: Place) -> QueryError | None:
 
 
 def _no_pattern(p: Place) -> QueryError | None:
-    if p.token.type not in _CLAUSE_TYPES or p.token.type == "PATTERN" or "SEQ" not in p.expected or p.open_brackets:
+    if p.token.type not in CLAUSE_TYPES or p.token.type == "PATTERN" or "SEQ" not in p.expected or p.open_brackets:
         return None
     return p.error(
         f"{p.shown(p.token).upper()} stands where the pattern should",
@@ -195,21 +116,21 @@ def _misspelt_word(p: Place) -> QueryError | None:
 def _bracket(p: Place) -> QueryError | None:
     """A bracket that is never closed, closes nothing, or closes another kind."""
     stack = p.open_brackets
-    if p.token.type in _CLOSERS:
+    if p.token.type in CLOSERS:
         shown = p.shown(p.token)
         if not stack:
             return p.error(f"`{shown}` closes a bracket that was never opened", "remove it, or open the bracket")
-        if _CLOSERS[p.token.type] != stack[-1].type:
+        if CLOSERS[p.token.type] != stack[-1].type:
             opened = p.shown(stack[-1])
             closer = {"(": ")", "[": "]", "{": "}"}[opened]
             return p.error(
                 f"`{shown}` stands where `{closer}` would close the `{opened}` before it", f"write `{closer}` here"
             )
         return None
-    if stack and (p.token.type == "$END" or p.token.type in _CLAUSE_TYPES):
+    if stack and (p.token.type in ("$END", "AS") or p.token.type in CLAUSE_TYPES):
         opener = stack[-1]
         closer = {"(": ")", "[": "]", "{": "}"}[p.shown(opener)]
-        if _OPENERS[opener.type] not in p.expected:
+        if OPENERS[opener.type] not in p.expected:
             return None
         before = "at the end" if p.token.type == "$END" else f"before {p.shown(p.token).upper()}"
         return p.error("this bracket is never closed", f"add `{closer}` {before}, or where the group ends", opener)
@@ -261,8 +182,9 @@ def _clause_content(p: Place) -> QueryError | None:
         meant = next((policy for policy, words in _POLICIES.items() if word in words), None)
         close = meant or next(iter(difflib.get_close_matches(word.lower(), _POLICIES, 1, 0.6)), None)
         hint = f"did you mean `{close}`? " if close else ""
+        named = p.token.type not in CLAUSE_TYPES | {"$END"}
         return p.error(
-            f"`{p.shown(p.token)}` is no selection policy" if p.token.type != "$END" else "POLICY does not say which",
+            f"`{p.shown(p.token)}` is no selection policy" if named else "POLICY does not say which",
             f"{hint}write POLICY any, POLICY next or POLICY strict",
         )
     if p.clause == "AFTER" and "$END" not in p.expected:
@@ -275,48 +197,6 @@ def _clause_content(p: Place) -> QueryError | None:
             "WINDOW does not say how far its windows slide",
             "write WINDOW 10 s SLIDE 1 s; for one span write WITHIN 10 s",
         )
-    return None
-
-
-def _values(p: Place) -> QueryError | None:
-    """Slips around single values: ``count(*)``, ``b[1]``, ``IN 5``, ``a.x < b.x < c.x``, ``!a.ok``."""
-    token, before, earlier = p.token, p.back(), p.back(2)
-    if token.type == "STAR" and before is not None:
-        if before.type == "LPAR" and earlier is not None and earlier.value.lower() in AGGREGATES:
-            return p.error(f"{earlier.value}(*) does not say what is counted", "name the variable: count(b)")
-        if before.type == "RETURN":
-            return p.error("RETURN lists expressions", "leave RETURN out to have every variable of a match")
-    if token.type == "LSQB" and before is not None and before.type == "NAME" and p.in_expression:
-        if p.clause == "PATTERN" and "LSQB" in p.expected:
-            return None
-        name, after = p.shown(before), p.ahead(2)
-        if after is not None and after.type in ("DOT", "COMMA", "LPAR"):
-            return p.error("square brackets do not call a function", f"write round brackets: {name}(...)")
-        return p.error(
-            "square brackets do not pick an element", f"write prev({name}).x, first({name}).x or last({name}).x"
-        )
-    if before is not None and before.type == "IN":
-        return p.error(
-            f"IN takes a list, a set or a remote field, not {described(token, p.text)}",
-            "write IN (1, 2, 3), IN REMOTE store[key].field or IN a.tags",
-        )
-    if before is not None and before.type == "LIKE":
-        return p.error("LIKE takes a text", "write LIKE 'A%', where % stands for any text and _ for any character")
-    if token.type == "COMPARE":
-        if before is not None and before.type == "COMPARE":
-            return p.error(
-                f"`{p.shown(before)}` is followed by `{p.shown(token)}`", "write one operator: = <> < <= > >=", before
-            )
-        if "AND" in p.expected and p.in_expression:
-            return p.error("comparisons cannot be chained", "write a.x < b.x AND b.x < c.x")
-    if token.type == "BANG" and p.in_expression:
-        return p.error("`!` has no meaning in a condition", "write NOT")
-    if token.type == "BETWEEN" and "BETWEEN_EACH" in p.expected and "BETWEEN" not in p.expected:
-        return p.error(
-            "BETWEEN as a clause is followed by EACH", "write BETWEEN EACH 5 s: the greatest gap between two events"
-        )
-    if token.type == "PIPE":
-        return p.error("`|` stands only between event types in brackets", "write (A | B) x, or OR between patterns")
     return None
 
 
@@ -337,18 +217,6 @@ def _reserved(p: Place) -> QueryError | None:
     )
 
 
-def _missing_and(p: Place) -> QueryError | None:
-    """Two conditions with nothing, or a comma, between them."""
-    before, token = p.back(), p.token
-    if before is None or not p.in_expression or "AND" not in p.expected:
-        return None
-    if token.type == "COMMA" and p.clause == "WHERE" and not p.open_brackets:
-        return p.error("conditions are not listed with commas", "join them by AND")
-    if before.type in _ENDS_VALUE and token.type in _STARTS_VALUE:
-        return p.error(f"AND or OR is missing before {described(token, p.text)}", "join conditions by AND or OR")
-    return None
-
-
 def _group_head(p: Place) -> QueryError | None:
     """``any(A, B)`` without a number, ``strict SEQ(A a, B b)``."""
     before = p.back()
@@ -357,6 +225,8 @@ def _group_head(p: Place) -> QueryError | None:
         return p.error(
             f"{before.value} stands before one event, not a group", f"write it before an event: {before.value} B b"
         )
+    if p.token.type == "PIPE":
+        return p.error("`|` stands only between event types in brackets", "write (A | B) x, or OR between patterns")
     if p.expected == {"PIPE"} and p.open_brackets:
         opener = p.tokens.index(p.open_brackets[-1])
         if opener and p.tokens[opener - 1].type == "ANY":
@@ -370,8 +240,13 @@ def _group_head(p: Place) -> QueryError | None:
 
 def _missing_comma(p: Place) -> QueryError | None:
     """``SEQ(A a B b)``, ``A a B b``."""
+    if p.clause == "RETURN" and p.token.type == "NAME" and "COMMA" in p.expected and not p.open_brackets:
+        return p.error(f"a comma is missing before {described(p.token, p.text)}", "separate the columns by commas")
     if p.clause != "PATTERN" or p.in_expression or "COMMA" not in p.expected:
         return None
+    group = p.back(2)
+    if p.token.type == "NAME" and group is not None and group.type == "NAME" and group.value.upper() in _GROUPS:
+        return p.error(f"{group.value} is followed by a bracket", f"write {group.value}(...)", group)
     if p.token.type in ("PLUS", "STAR", "QUESTION", "LBRACE") and p.back() is not None:
         return p.error(
             "an element has one quantifier, before or after its name",
@@ -383,6 +258,25 @@ def _missing_comma(p: Place) -> QueryError | None:
         return None
     return p.error(
         f"a comma is missing before {described(p.token, p.text)}", "separate the parts of a group by `,` or `;`"
+    )
+
+
+def _missing_where(p: Place) -> QueryError | None:
+    """``SEQ(A a, B b) a.x > 1``, ``SEQ(A a, B b) SAME[k]``."""
+    if p.open_brackets or p.in_expression or "WHERE" not in p.expected or p.clause != "PATTERN":
+        return None
+    after = p.ahead()
+    begins = p.token.type in ("SAME", "LSQB") or (p.token.type == "NAME" and after is not None and after.type == "DOT")
+    if not begins:
+        return None
+    return p.error(f"WHERE is missing before {described(p.token, p.text)}", "conditions stand in WHERE, joined by AND")
+
+
+def _between_each(p: Place) -> QueryError | None:
+    if p.token.type != "BETWEEN" or "BETWEEN_EACH" not in p.expected or "BETWEEN" in p.expected:
+        return None
+    return p.error(
+        "BETWEEN as a clause is followed by EACH", "write BETWEEN EACH 5 s: the greatest gap between two events"
     )
 
 
@@ -409,6 +303,8 @@ def _plain(p: Place) -> QueryError:
         remedy = "a pattern is an event type and a name (Txn a), or a group: SEQ(...), AND(...), OR(...), ANY(2, ...)"
     elif "TEXT" in expected and "NUMBER" in expected:
         remedy = "a value is an attribute (a.x), a number, a text in single quotes, a call, or :parameter"
+    elif "COMPARE" in expected or "PLUS" in expected:
+        remedy = "go on with an operator, AND or OR, or close the bracket"
     elif expected == {"NAME"}:
         remedy = "a name is letters, digits and `_`, or any text in double quotes"
     else:
@@ -424,10 +320,12 @@ RULES: tuple[Rule, ...] = (
     _unit,
     _misspelt_word,
     _clause_content,
-    _values,
+    single_value,
     _reserved,
-    _missing_and,
+    missing_between,
     _group_head,
+    _missing_where,
+    _between_each,
     _missing_comma,
     _unknown_clause,
 )
