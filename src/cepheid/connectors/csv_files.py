@@ -200,6 +200,8 @@ def _read_slowly(
     scan = _scan(path, options, len(names))
     parsed = _parse(path, options, names, kept, dict.fromkeys(declared, pa.binary()), threads=False)
     table = parsed.table
+    if not scan.starts:  # a header without a line end is no CSV to Arrow
+        table = pa.table({n: pa.array([], pa.binary() if n in declared else pa.null()) for n in kept})
     if table is None or len(table) != len(scan.good):
         raise DataError(
             f"{path} cannot be read as CSV" + (f": {parsed.error}" if parsed.error else ""),
