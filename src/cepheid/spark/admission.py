@@ -52,7 +52,7 @@ def admitted(bound: BoundQuery, source: Source) -> Column | None:
         source: the DataFrame.
 
     Returns:
-        A condition without NULLs; None where every event must be kept.
+        A condition that is true for the events to keep; None where that is every event.
     """
     translation = Translation(source, bound.types, frozenset(bound.catalog.functions))
     conjuncts = single_event_conjuncts(bound)
@@ -71,7 +71,7 @@ def admitted(bound: BoundQuery, source: Source) -> Column | None:
         alternatives.append(reduce(lambda one, other: one & other, tests))
     if unconditional:
         alternatives.append(_is_of(sorted(unconditional), bound.schema.type or "", source))
-    return F.coalesce(balanced_or(alternatives), F.lit(False)) if alternatives else F.lit(False)
+    return balanced_or(alternatives) if alternatives else F.lit(False)
 
 
 def needed_columns(bound: BoundQuery) -> frozenset[str] | None:

@@ -21,7 +21,7 @@ from cepheid.spark.keys import KeyComputation, Keys, inferred_keys, same_keys
 from cepheid.spark.operator import Detection
 from cepheid.spark.pushdown import Source
 from cepheid.spark.schema import FrameSchema, arrow_type, spark_type
-from cepheid.spark.shipment import Shipment
+from cepheid.spark.shipment import through
 from cepheid.spark.values import named
 
 _log = logging.getLogger("cepheid.spark")
@@ -52,7 +52,7 @@ def detect(
         keys=keys.names if keys is not None else (),
         pieces=spread.pieces,
     )
-    return spread.frame.mapInArrow(Shipment.of(operator), declared)
+    return through(spread.frame, operator, declared)
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,7 @@ def _with_computed_keys(events: Events, bound: BoundQuery) -> tuple[DataFrame, l
     )
     output = pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in columns.fields])
     operator = KeyComputation(bound.partition, bound.catalog.functions, output)
-    frame = events.frame.mapInArrow(Shipment.of(operator), columns)
-    return frame, [named(f.name) for f in added]
+    return through(events.frame, operator, columns), [named(f.name) for f in added]
 
 
 def _placed(bound: BoundQuery, keys: Keys | None) -> Column:

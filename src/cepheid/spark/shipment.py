@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pyspark import cloudpickle
+from pyspark.sql import DataFrame
+from pyspark.sql import types as spark
 
 from cepheid import __version__
 from cepheid.errors import SetupError
@@ -31,15 +33,18 @@ class Shipment:
     Attributes:
         version: the version of cepheid on the driver.
         payload: the pickled operator.
+        columns: what the operator calls the columns that it gets, in their order.
     """
 
     version: str
     payload: bytes
+    columns: tuple[str, ...]
 
     @classmethod
-    def of(cls, operator: Operator) -> Shipment:
+    def of(cls, operator: Operator, columns: Sequence[str]) -> Shipment:
         """Pack an operator."""
-        return cls(__version__, cloudpickle.dumps(operator))  # type: ignore[no-untyped-call]
+        payload = cloudpickle.dumps(operator)  # type: ignore[no-untyped-call]
+        return cls(__version__, payload, tuple(columns))
 
     def open(self) -> Operator:
         """The operator.
@@ -58,4 +63,18 @@ class Shipment:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Open the shipment and run the operator on one partition."""
-        return self.open()(batches)
+        return self.open()(batch.rename_columns(list(self.columns)) for batch in batches)
+
+
+def through(frame: DataFrame, operator: Operator, output: spark.StructType) -> DataFrame:
+    """Each partition of a DataFrame through an operator on the executors.
+
+    Columns travel by position: `mapInArrow` looks them up by names that must not hold dots or backticks.
+
+    Args:
+        frame: the DataFrame.
+        operator: gets the columns of ``frame`` under their names.
+        output: the schema of what the operator gives.
+    """
+    shipment = Shipment.of(operator, frame.columns)
+    return frame.toDF(*(f"c{i}" for i in range(len(shipment.columns)))).mapInArrow(shipment, output)
