@@ -83,7 +83,8 @@ def match_spark(
     from cepheid.spark.detect import detect
     from cepheid.spark.session import local_session
 
-    session = local_session("cepheid-job")
+    # Spark's own bar would write over ours.
+    session = local_session("cepheid-job", config={"spark.ui.showConsoleProgress": "false"})
     numbered = _numbered(tables) if not schema.order else dict(tables)
     frames = {name: session.createDataFrame(_in_utc(table)) for name, table in numbered.items()}
     matches = detect(
@@ -95,7 +96,7 @@ def match_spark(
         order=list(schema.order) or [_ROW],
         parameters=parameters,
     ).toArrow()
-    matches = _without_row(matches)
+    matches = _in_utc(_without_row(matches))
     return Found(matches, len(matches), _rejected_of(tables, schema))
 
 
