@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheid.compiler.columnwise import casts
 from cepheid.compiler.requests import Register, Request, detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
@@ -174,7 +175,7 @@ def _gather(
     int_nulls = (k.FIRST_COLUMN + n_ints) * kept
     places = ints[int_nulls:]
     places[:] = -1
-    grid = ints[:int_nulls].reshape(-1, kept)
+    grid = ints[:int_nulls].reshape(k.FIRST_COLUMN + n_ints, kept)
     masks: list[Bools] = []
 
     def fill(target: NDArray[Any], values: NDArray[Any]) -> None:
@@ -218,9 +219,7 @@ def _shaped(column: Column, request: Request) -> tuple[NDArray[np.int64] | NDArr
         return np.zeros(len(column), wanted), np.zeros(len(column), np.bool_)
     scale = column.type.scale or 0 if column.type.kind is Kind.DECIMAL else 0
     if shape.register is Register.FLOAT:
-        if column.type.kind is Kind.DECIMAL and scale:
-            return values / 10.0**scale, valid
-        return values.astype(np.float64, copy=False), valid
+        return casts.floats(column), valid
     if values.dtype == np.float64:
         raise NotSupportedError("a float cannot be held as an int")
     if shape.scale > scale:

@@ -9,22 +9,53 @@ import stat
 import sys
 import threading
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
+from typing import Any, TypeVar
 
 from cepheid.errors import SetupError
 
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
+T = TypeVar("T")
 
 
-class Kernels(NamedTuple):
-    """The kernel modules, ready to be called."""
+@dataclass(frozen=True)
+class Needs:
+    """Which of the kernels that are called by address a plan needs.
 
-    advance: ModuleType
-    order: ModuleType
-    layout: ModuleType
+    Attributes:
+        large: conditions that are more than one comparison.
+        free: NOT.
+        accept: something to test or decide at the end of a match.
+        tally: aggregates over loops.
+        fire: matches that are decided by a deadline.
+        varying: matches of varying length.
+    """
+
+    large: bool = True
+    free: bool = True
+    accept: bool = True
+    tally: bool = True
+    fire: bool = True
+    varying: bool = True
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels that a plan needs, ready to be called.
+
+    Attributes:
+        advance, fire: of `kernels.advance` and `kernels.endings`.
+        helpers: what ``advance`` calls by address.
+        order: sorts matches: `kernels.order_fixed` or `kernels.order_varying`.
+    """
+
+    advance: Callable[..., int]
+    fire: Callable[..., int]
+    helpers: tuple[Callable[..., Any], ...]
+    order: Callable[..., None]
 
 
 def cache_root() -> Path:
@@ -87,28 +118,73 @@ def cache_folder() -> Path | None:
 
 
 @cache
-def kernels() -> Kernels:
-    """The kernels. The first call in a process imports Numba; the first in an environment compiles, for seconds.
+def kernels(needs: Needs) -> Kernels:
+    """The kernels for a plan. The first call in a process imports Numba; the first in an environment compiles.
 
     Raises:
         SetupError: the cache folder is not safe to use.
     """
+    return _compiled(lambda: _kernels(needs))
+
+
+@cache
+def relinkers() -> tuple[Callable[..., None], Callable[..., None]]:
+    """The kernels that fill a pool which has grown: for partial matches, and for events kept for NOT."""
+
+    def load() -> tuple[Callable[..., None], Callable[..., None]]:
+        module = importlib.import_module("cepheid.kernels.relink")
+        return module.relink, module.relink_kept
+
+    return _compiled(load)
+
+
+def _compiled(load: Callable[[], T]) -> T:
+    """What ``load`` gives, with Numba set up for the kernels that it imports."""
     with _LOCK:
         jit = importlib.import_module("cepheid.kernels.jit")
         if not jit.ENABLED:
-            return _modules()
+            return load()
         from numba.core import config
 
-        folder = cache_folder()
+        folder = _cache_folder_once()
         jit.CACHED = folder is not None
-        # Numba reads the folder when a function is decorated, which is when a kernel module is imported.
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(folder) if folder is not None else before
+        # Numba reads these when a kernel module is imported, which compiles it or takes its code from disk. The
+        # kernels branch all the time: vectorizing gains nothing and costs half of the time to compile.
+        wanted: dict[str, Any] = {"OPT": type(config.OPT)(jit.OPTIMIZATION), "LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 0}
+        if folder is not None:
+            wanted["CACHE_DIR"] = str(folder)
+        before = {name: getattr(config, name) for name in wanted}
         try:
-            return _modules()
+            for name, value in wanted.items():
+                setattr(config, name, value)
+            return load()
         finally:
-            config.CACHE_DIR = before
+            for name, value in before.items():
+                setattr(config, name, value)
 
 
-def _modules() -> Kernels:
-    return Kernels(*(importlib.import_module(f"cepheid.kernels.{name}") for name in Kernels._fields))
+@cache
+def _cache_folder_once() -> Path | None:
+    return cache_folder()
+
+
+def _kernels(needs: Needs) -> Kernels:
+    def load(module: str, name: str) -> Any:
+        return getattr(importlib.import_module(f"cepheid.kernels.{module}"), name)
+
+    def needed(want: bool, module: str, name: str, otherwise: str) -> Any:
+        return load(module, name) if want else load("signatures", otherwise)
+
+    fire = needed(needs.fire, "endings", "fire", "no_fire")
+    return Kernels(
+        advance=load("advance", "advance"),
+        fire=fire,
+        helpers=(
+            needed(needs.large, "conditions", "holds_at_large", "no_large"),
+            needed(needs.free, "absences", "free_of", "no_free"),
+            needed(needs.accept, "endings", "accepts", "no_accept"),
+            needed(needs.tally, "aggregates", "tally_event", "no_tally"),
+            fire,
+        ),
+        order=load("order_varying", "order_varying") if needs.varying else load("order_fixed", "sort_fixed"),
+    )

@@ -330,16 +330,13 @@ class Lowering:
         if element.index in situation.skipped:
             self._nothing(aggregate)
             return result
-        so_far = scope.references[aggregate.variable].single
-        iteration = scope.iteration_of(aggregate.variable) if so_far else None
-        if so_far and iteration is None and (situation.entering or not element.loop):
-            self._op(k.PUSH_ABSENT)  # before the first element there is nothing
-            return result
-        if so_far and not element.loop:
-            self._op(k.PUSH_ABSENT)
-            return result
         if not element.loop:
             return self._aggregate_of_one(aggregate, scope, result)
+        so_far = scope.references[aggregate.variable].single
+        iteration = scope.iteration_of(aggregate.variable) if so_far else None
+        if so_far and iteration is None and situation.entering:
+            self._op(k.PUSH_ABSENT)  # before the first element there is nothing
+            return result
         where = [k.FROM_ITERATED, iteration] if iteration is not None else [0, 0]
         argument = aggregate.argument
         if argument is None:
@@ -435,19 +432,21 @@ class _Scope:
                 return Operand(k.FROM_CURRENT)
             assert wheel is not None
             return Operand(k.FROM_ITERATED, wheel)
-        if at is At.PREV:
+        running = self.references[variable].single  # then first and last are over the elements before this one
+        if at is At.PREV or (at is At.LAST and running):
             if wheel is not None:
                 return Operand(k.FROM_BEFORE_ITERATED, wheel)
             if situation.entering:
                 return Operand(k.FROM_ABSENT)
             return self._slot(registers.slot("last", element.index))
-        if at is At.FIRST:
-            if taking and situation.entering:
-                return Operand(k.FROM_CURRENT)
-            return self._slot(registers.slot("first", element.index))
-        if taking:
-            return Operand(k.FROM_CURRENT)
-        return self._slot(registers.slot("last", element.index))
+        if at is At.LAST:
+            return self._slot(registers.slot("last", element.index))
+        first = registers.slot("first", element.index)
+        if wheel is not None:
+            return Operand(k.FROM_FIRST_BEFORE, (first << k.WHEEL_BITS) | wheel)
+        if taking and situation.entering:
+            return Operand(k.FROM_ABSENT if running else k.FROM_CURRENT)
+        return self._slot(first)
 
     def _slot(self, register: int) -> Operand:
         return Operand(k.FROM_SLOT, register)

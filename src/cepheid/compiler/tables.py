@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.registers import Registers
 from cepheid.compiler.requests import PARTITION, Requests, Shape, shape_of
@@ -34,7 +35,7 @@ class CompiledPlan:
         constants: the float constants.
         n_reals: float registers of a partial match.
         requests: the columns to evaluate, by number.
-        has_partition: the query has SAME.
+        needs: the kernels it needs.
     """
 
     automaton: Automaton
@@ -42,7 +43,7 @@ class CompiledPlan:
     constants: NDArray[np.float64]
     n_reals: int
     requests: Requests
-    has_partition: bool
+    needs: Needs
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,15 @@ class _Compiler:
             constants=np.array(self.tables.floats, np.float64),
             n_reals=self.registers.n_floats,
             requests=self.requests,
-            has_partition=bool(automaton.partition),
+            needs=Needs(
+                large=any(not row[k.IS_FUSED] for row in self.tables.conditions),
+                free=bool(self.absences),
+                accept=any(state.accepting is not Accepting.NO and row[k.IS_FINAL] != k.BARE_FINAL
+                    for state, row in zip(automaton.states, state_rows, strict=True)),
+                tally=any(row[0] in k.TALLIES for row in updates),
+                fire=late,
+                varying=not all(e.minimum == 1 and e.maximum == 1 for e in automaton.elements[: automaton.n_positive]),
+            ),
         )
 
     # --- conditions -------------------------------------------------------------------------------

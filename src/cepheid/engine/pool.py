@@ -6,7 +6,7 @@ import numpy as np
 
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.compiler.load import kernels
+from cepheid.compiler.load import relinkers
 from cepheid.kernels import layout as k
 
 FIRST_ROWS = 1 << 10  # small enough to stay in the processor's cache while windows are short
@@ -62,8 +62,9 @@ class Pool:
         self._move(before, pool, k.M_ROWS, k.M_CAPACITY, width, k.M_TAIL, k.M_HEAD)
         self._move(before, pool, k.M_RUNS, k.M_RUN_CAPACITY, 1, k.M_RUN_TAIL, k.M_RUN_HEAD)
         self._move(before, pool, k.M_KEPT, k.M_KEPT_CAPACITY, k.KEPT_WIDTH, k.M_KEPT_TAIL, k.M_KEPT_HEAD)
-        kernels().advance.relink(self._plan, pool)
-        kernels().advance.relink_kept(pool)
+        relink, relink_kept = relinkers()
+        relink(self._plan, pool)
+        relink_kept(pool)
         self.pool = pool
 
     @property

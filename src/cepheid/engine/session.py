@@ -63,16 +63,16 @@ def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None) -> Ma
 
 def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None) -> Matches:
     """All matches of a prepared query in a bounded input; see `run`."""
-    step = kernels().advance
+    loaded = kernels(compiled.needs)
     plan = compiled.plan
     events = events_of(compiled, batch)
     pool = Pool(compiled)
     pool.set_events(events)
     arrays = (events.ints, events.floats, events.nulls)
-    while (code := step.advance(plan, pool.pool, pool.reals, *arrays, pool.out)) != k.DONE:
+    while (code := loaded.advance(plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
         pool.make_room(code)
     if plan[k.P_RUN_FIELD] >= 0:  # the input has ended: no event can come any more
-        while (code := step.fire(0, True, plan, pool.pool, pool.reals, *arrays, pool.out)) != k.DONE:
+        while (code := loaded.fire(0, True, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:3])) != k.DONE:
             pool.make_room(code)
     if work is not None:
         work.n_events = len(batch)
@@ -85,7 +85,7 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
 
 def _matches(compiled: CompiledPlan, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:
     """The output of a kernel in order, by positions in the batch and by variables."""
-    order_kernels = kernels().order
+    sort = kernels(compiled.needs).order
     n, m = int(pool[k.M_N_MATCHES]), int(pool[k.M_N_ENTRIES])
     variables = _variables(compiled)
     length = int(compiled.plan[k.P_FIXED_LENGTH])
@@ -93,7 +93,7 @@ def _matches(compiled: CompiledPlan, events: KernelEvents, pool: k.Ints, out: k.
     if length:
         positions = out[:m]
         if length > 1 and n > 1:
-            order_kernels.sort_fixed(positions, length, n, np.empty(m, np.int64), order)
+            sort(positions, length, n, np.empty(m, np.int64), order)
         offsets = np.arange(0, m + 1, length, dtype=np.int64)
         elements = np.broadcast_to(variables[:length], (n, length)).reshape(-1)
         decided = events.times(positions[length - 1 :: length])
@@ -101,7 +101,7 @@ def _matches(compiled: CompiledPlan, events: KernelEvents, pool: k.Ints, out: k.
         starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
         taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
         deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
-        order_kernels.order_varying(out, taken, starts, deciders, n, order)
+        sort(out, taken, starts, deciders, n, order)
         order = order[:n]
         lengths = np.diff(starts)[order]
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))

@@ -4,6 +4,9 @@ One event at a time, in order: matches whose deadline has passed leave; rows who
 the lists of partial matches that wait for such an event are walked, newest row first; it starts partial matches of
 its own; and it is kept where a NOT may ask for it. Nothing is allocated: where the pool or the output is full the
 kernel returns with a code, and goes on at the same (event, list, row) when called again.
+
+What few plans need (conditions at large, NOT, ends, aggregates, deadlines) is called by address: so it is compiled
+apart, once, and only where a plan needs it.
 """
 
 from __future__ import annotations
@@ -12,14 +15,9 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENCE_FROM,
     ABSENCE_TO,
-    ABSENCE_WIDTH,
     ACCEPTS,
     ACCEPTS_ALSO,
     ACCEPTS_LATE,
-    ACCEPT_ABSENCE_FROM,
-    ACCEPT_ABSENCE_TO,
-    ACCEPT_FROM,
-    ACCEPT_TO,
     AFTER_ACCEPT,
     BARE_FINAL,
     BUFFER_ELEMENT,
@@ -28,21 +26,17 @@ from cepheid.kernels.layout import (
     BUFFER_KEYS_TO,
     BUFFER_WIDTH,
     Bytes,
-    COUNT_VALUE_INT,
     DONE,
     EDGE_WIDTH,
     ELEMENT,
     EVENT,
     EVENT_KEYS_FROM,
     EVENT_KEYS_TO,
-    FATAL,
-    FIRST_COLUMN,
     FIT_COLUMN,
     FORKS,
     FULL_COUNT,
     FULL_REGISTER,
     Floats,
-    GT,
     GUARD_FROM,
     GUARD_TO,
     INCREMENT,
@@ -54,12 +48,6 @@ from cepheid.kernels.layout import (
     KEPT_NEXT,
     KEPT_TIME,
     KEPT_WIDTH,
-    KEY_ARG,
-    KEY_COLUMN,
-    KEY_SOURCE,
-    KEY_WIDTH,
-    LEFT_ARG,
-    LEFT_SOURCE,
     LENGTH_SHIFT,
     LINKS,
     LIST_EDGES_FROM,
@@ -67,19 +55,12 @@ from cepheid.kernels.layout import (
     LIST_ELEMENTS,
     LIST_FIELD,
     LIST_WIDTH,
-    LT,
-    MAX_FLOAT,
-    MAX_INT,
-    MIN_FLOAT,
-    MIN_INT,
     M_BASE,
     M_BUCKETS,
     M_CAPACITY,
     M_EVENT,
-    M_FLOAT_NULLS,
     M_HEAD,
     M_HEADS,
-    M_INT_NULLS,
     M_KEPT,
     M_KEPT_CAPACITY,
     M_KEPT_HEAD,
@@ -90,12 +71,8 @@ from cepheid.kernels.layout import (
     M_N_EVENTS,
     M_N_MATCHES,
     M_N_TRIED,
-    M_OUT_DECIDED,
-    M_OUT_DECIDERS,
-    M_OUT_ELEMENTS,
     M_OUT_ENTRIES,
     M_OUT_MATCHES,
-    M_OUT_OFFSETS,
     M_ROW,
     M_RUNS,
     M_RUN_CAPACITY,
@@ -103,22 +80,15 @@ from cepheid.kernels.layout import (
     M_RUN_TAIL,
     M_STAGE,
     M_TAIL,
-    NEGATED,
     NO_ROW,
     OUTPUT_FULL,
-    OVERFLOWED,
     PARENT,
     POOL_FULL,
-    PROBE_FROM,
-    PROBE_TO,
-    P_ABSENCES,
     P_BUFFERS,
     P_EACH,
     P_EDGES,
     P_FANOUT,
-    P_FIXED_LENGTH,
     P_KEEP,
-    P_KEYS,
     P_LISTS,
     P_LIST_EDGES,
     P_N_BUFFERS,
@@ -132,8 +102,6 @@ from cepheid.kernels.layout import (
     P_UPDATES,
     P_WITHIN,
     REJECTS,
-    RIGHT_ARG,
-    RIGHT_SOURCE,
     ROW_KEYS_FROM,
     ROW_KEYS_TO,
     RUNS_FULL,
@@ -145,150 +113,21 @@ from cepheid.kernels.layout import (
     STATE,
     STATE_LISTS_FROM,
     STATE_LISTS_TO,
-    STATE_MASK,
     STATE_WIDTH,
-    SUM_FLOAT,
-    SUM_INT,
     TARGET,
     TIME_COLUMN,
-    TRIED_FROM,
-    TRIED_TO,
     UNLINKED,
     UPDATE_FROM,
     UPDATE_TO,
     UPDATE_WIDTH,
 )
-from cepheid.kernels.predicates import (
-    INT_MAX,
-    add_overflows,
-    compare_floats,
-    element_of,
-    holds,
-    locate,
-    reals_of,
-    row_of,
-)
+from cepheid.kernels.output import emit, end_run
+from cepheid.kernels.predicates import holds, key_of
+from cepheid.kernels.rows import bucket_of, reals_of, row_of
+from cepheid.kernels.signatures import Large, Free, Accept, Tally, Fire
 
 
-@kernel(inline=True)
-def bucket_of(key: int, n_buckets: int) -> int:
-    """The bucket of a key; the number of buckets is a power of two, at most 2**31."""
-    mixed = ((key ^ (key >> 32)) & 0xFFFFFFFF) * 2654435769
-    return (mixed >> 15) & (n_buckets - 1)
-
-
-@kernel(inline=True)
-def key_of(
-    first: int, last: int, row: int, current: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes
-) -> tuple[int, bool]:
-    """The key that the rows ``first`` to before ``last`` of the table `keys` give, and whether no part is NULL."""
-    key = 0
-    n = pool[M_N_EVENTS]
-    for k in range(first, last):
-        at = plan[P_KEYS] + k * KEY_WIDTH
-        event = locate(plan[at + KEY_SOURCE], plan[at + KEY_ARG], row, current, -1, plan, pool)
-        if event < 0:
-            return 0, False
-        event -= pool[M_BASE]
-        column = plan[at + KEY_COLUMN]
-        place = ints[pool[M_INT_NULLS] + column]
-        if place >= 0 and nulls[place * n + event] != 0:
-            return 0, False
-        part = ints[(FIRST_COLUMN + column) * n + event]
-        if k == first:
-            key = part
-        else:  # several parts: a hash; the conditions are tested all the same
-            key = ((key & 0x3FFFFFFF) * 1000003) ^ (key >> 30) ^ part
-    return key, True
-
-
-@kernel()
-def free_of(
-    first: int,
-    last: int,
-    row_id: int,
-    row: int,
-    current: int,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-) -> int:
-    """Whether the absences ``first`` to before ``last`` hold: 1 yes, 0 no, -1 no and never again."""
-    capacity = pool[M_KEPT_CAPACITY]
-    for k in range(first, last):
-        at = plan[P_ABSENCES] + k * ABSENCE_WIDTH
-        left = locate(plan[at + LEFT_SOURCE], plan[at + LEFT_ARG], row, current, -1, plan, pool)
-        right = locate(plan[at + RIGHT_SOURCE], plan[at + RIGHT_ARG], row, current, -1, plan, pool)
-        key, known = key_of(plan[at + PROBE_FROM], plan[at + PROBE_TO], row, current, plan, pool, ints, nulls)
-        if not known:
-            continue  # an equality with NULL: no negated event satisfies it
-        head = pool[M_KEPT_HEADS] + plan[at + NEGATED] * capacity + bucket_of(key, capacity)
-        cursor = pool[head]
-        while cursor >= pool[M_KEPT_TAIL]:
-            place = pool[M_KEPT] + (cursor & (capacity - 1)) * KEPT_WIDTH
-            tried = pool[place + KEPT_EVENT]
-            if tried <= left:
-                break
-            if tried < right and pool[place + KEPT_KEY] == key:
-                found = True
-                for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
-                    if not holds(c, row_id, row, current, tried, plan, pool, reals, ints, floats, nulls):
-                        found = False
-                        break
-                if found:
-                    return -1 if plan[at + FATAL] else 0
-            cursor = pool[place + KEPT_NEXT]
-    return 1
-
-
-@kernel()
-def update_loop(
-    at: int, row: int, current: int, plan: Ints, pool: Ints, reals: Floats, ints: Ints, floats: Floats, nulls: Bytes
-) -> None:
-    """Bring the aggregate registers that the row of `updates` at ``plan[at:]`` names up to date with an event."""
-    op, column = plan[at], plan[at + 3]
-    register = row + plan[P_REGISTERS] + plan[at + 1]
-    n = pool[M_N_EVENTS]
-    event = current - pool[M_BASE]
-    of_ints = op == COUNT_VALUE_INT or op == SUM_INT or op == MIN_INT or op == MAX_INT
-    place = ints[(pool[M_INT_NULLS] if of_ints else pool[M_FLOAT_NULLS]) + column]
-    if place >= 0 and nulls[place * n + event] != 0:
-        return
-    count = pool[register]
-    if count == OVERFLOWED:
-        return
-    pool[register] = count + 1
-    if of_ints:
-        value = ints[(FIRST_COLUMN + column) * n + event]
-        held = row + plan[P_REGISTERS] + plan[at + 2]
-        if op == SUM_INT:
-            if add_overflows(pool[held], value):
-                pool[register] = OVERFLOWED
-            else:
-                pool[held] += value
-        elif op == MIN_INT:
-            if count == 0 or value < pool[held]:
-                pool[held] = value
-        elif op == MAX_INT:
-            if count == 0 or value > pool[held]:
-                pool[held] = value
-        return
-    x = floats[column * n + event]
-    real = reals_of(row, plan, pool) + plan[at + 4]
-    if op == SUM_FLOAT:
-        reals[real] += x
-    elif op == MIN_FLOAT:
-        if count == 0 or compare_floats(LT, x, reals[real]):
-            reals[real] = x
-    elif op == MAX_FLOAT:
-        if count == 0 or compare_floats(GT, x, reals[real]):
-            reals[real] = x
-
-
-@kernel(inline=True)
+@kernel(macro=True)
 def link(row_id: int, row: int, state: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> None:
     """Put a row at the front of the lists in which its state waits."""
     current = pool[row + EVENT]
@@ -306,53 +145,6 @@ def link(row_id: int, row: int, state: int, plan: Ints, pool: Ints, ints: Ints, 
             pool[head] = row_id
 
 
-@kernel()
-def emit(
-    row_id: int, current: int, element: int, decided: int, decider: int, plan: Ints, pool: Ints, out: Ints
-) -> None:
-    """Write a match: the chain of ``row_id``, and the event ``current`` after it where it is not -1."""
-    length = 0
-    if row_id >= 0:
-        length = pool[row_of(row_id, plan, pool) + STATE] >> LENGTH_SHIFT
-    if current >= 0:
-        length += 1
-    n = pool[M_N_MATCHES]
-    at = pool[M_N_ENTRIES] + length
-    pool[M_N_ENTRIES] = at
-    pool[M_N_MATCHES] = n + 1
-    varies = plan[P_FIXED_LENGTH] == 0
-    elements = pool[M_OUT_ELEMENTS]
-    if varies:
-        out[pool[M_OUT_OFFSETS] + n + 1] = at
-        out[pool[M_OUT_DECIDED] + n] = decided
-        out[pool[M_OUT_DECIDERS] + n] = decider
-    if current >= 0:
-        at -= 1
-        out[at] = current
-        if varies:
-            out[elements + at] = element
-    while row_id >= 0:
-        row = row_of(row_id, plan, pool)
-        at -= 1
-        out[at] = pool[row + EVENT]
-        if varies:
-            out[elements + at] = element_of(row, plan, pool)
-        row_id = pool[row + PARENT]
-
-
-@kernel()
-def accepts(
-    row_id: int, row: int, plan: Ints, pool: Ints, reals: Floats, ints: Ints, floats: Floats, nulls: Bytes
-) -> bool:
-    """Whether the conditions that the end of a match closes hold for a row."""
-    at = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
-    for k in range(plan[at + ACCEPT_FROM], plan[at + ACCEPT_TO]):
-        if not holds(k, row_id, row, -1, -1, plan, pool, reals, ints, floats, nulls):
-            return False
-    first, last = plan[at + ACCEPT_ABSENCE_FROM], plan[at + ACCEPT_ABSENCE_TO]
-    return first == last or free_of(first, last, row_id, row, -1, plan, pool, reals, ints, floats, nulls) == 1
-
-
 @kernel(inline=True)
 def qualifies(
     edge: int,
@@ -365,26 +157,22 @@ def qualifies(
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
+    large: Large,
+    free: Free,
+    accept: Accept,
 ) -> int:
     """Whether the edge at ``plan[edge:]`` may be taken: 1 yes, 0 no, -1 no and never again."""
     for k in range(plan[edge + GUARD_FROM], plan[edge + GUARD_TO]):
-        if not holds(k, row_id, row, current, -1, plan, pool, reals, ints, floats, nulls):
+        if not holds(k, row_id, row, current, -1, plan, pool, reals, ints, floats, nulls, large):
             return 0
     first, last = plan[edge + ABSENCE_FROM], plan[edge + ABSENCE_TO]
     if first != last:
-        free = free_of(first, last, row_id, row, current, plan, pool, reals, ints, floats, nulls)
-        if free != 1:
-            return free
-    if plan[edge + AFTER_ACCEPT] and accepts(row_id, row, plan, pool, reals, ints, floats, nulls):
+        answer = free(first, last, row_id, row, current, plan, pool, reals, ints, floats, nulls, large)
+        if answer != 1:
+            return answer
+    if plan[edge + AFTER_ACCEPT] and accept(row_id, row, plan, pool, reals, ints, floats, nulls, large, free):
         return 0
     return 1
-
-
-@kernel(inline=True)
-def _end_run(row: int, plan: Ints, pool: Ints) -> None:
-    """The run of a row is over: no deadline of its is waited for."""
-    run = pool[row + plan[P_RUN_FIELD]]
-    pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1))] = NO_ROW
 
 
 @kernel(inline=True)
@@ -401,6 +189,10 @@ def take(
     floats: Floats,
     nulls: Bytes,
     out: Ints,
+    large: Large,
+    free: Free,
+    accept: Accept,
+    tally: Tally,
 ) -> None:
     """Take an edge: make the row that it leads to, or the match. The caller has made sure of room."""
     target = plan[edge + TARGET]
@@ -408,7 +200,7 @@ def take(
     if plan[state + IS_FINAL] == BARE_FINAL:
         emit(row_id, current, plan[edge + ELEMENT], time, current, plan, pool, out)
         if row_id >= 0 and plan[P_RUN_FIELD] >= 0 and not plan[edge + FORKS]:
-            _end_run(row, plan, pool)
+            end_run(row, plan, pool)
         return
     made_id = pool[M_HEAD]
     pool[M_HEAD] = made_id + 1
@@ -448,7 +240,7 @@ def take(
         elif op == SET_FLOAT:
             reals[reals_of(made, plan, pool) + plan[at + 4]] = 0.0
         else:
-            update_loop(at, made, current, plan, pool, reals, ints, floats, nulls)
+            tally(at, made, current, plan, pool, reals, ints, floats, nulls)
     run_field = plan[P_RUN_FIELD]
     if run_field >= 0:
         if row_id < 0:
@@ -464,17 +256,17 @@ def take(
             full_register >= 0 and pool[made + registers + full_register] >= plan[state + FULL_COUNT]
         )
         if mode != ACCEPTS_LATE or full:
-            accepted = accepts(made_id, made, plan, pool, reals, ints, floats, nulls)
+            accepted = accept(made_id, made, plan, pool, reals, ints, floats, nulls, large, free)
             if accepted:
                 emit(made_id, -1, -1, time, current, plan, pool, out)
             if full or (accepted and mode != ACCEPTS_ALSO):
                 if run_field >= 0:
-                    _end_run(made, plan, pool)
+                    end_run(made, plan, pool)
                 return
     link(made_id, made, target, plan, pool, ints, nulls)
 
 
-@kernel(inline=True)
+@kernel(macro=True)
 def has_room(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
     """DONE, or what could overflow when one row (-1 for none) meets one event."""
     fanout = plan[P_FANOUT]
@@ -492,50 +284,7 @@ def has_room(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
     return DONE
 
 
-@kernel(entry=True)
-def fire(
-    until: int,
-    everything: bool,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-    out: Ints,
-) -> int:
-    """Decide the runs whose window ended before the time ``until`` (us), in the order of their starts.
-
-    A run that waits in a state which accepts late is a match at the end of its window (SEMANTICS 3.2, 7.2).
-
-    Args:
-        everything: the input has ended: decide all runs.
-
-    Returns:
-        DONE, or OUTPUT_FULL: make room and call again.
-    """
-    within = plan[P_WITHIN]
-    while pool[M_RUN_TAIL] < pool[M_RUN_HEAD]:
-        run = pool[M_RUN_TAIL]
-        row_id = pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1))]
-        if row_id >= 0:
-            row = row_of(row_id, plan, pool)
-            if not everything and (within < 0 or pool[row + START] + within >= until):
-                return DONE
-            state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
-            if plan[state + ACCEPTS] == ACCEPTS_LATE:
-                length = pool[row + STATE] >> LENGTH_SHIFT
-                if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
-                    return OUTPUT_FULL
-                if accepts(row_id, row, plan, pool, reals, ints, floats, nulls):
-                    # Without a window the end of the input decides: the greatest time there is.
-                    decided = pool[row + START] + within if within >= 0 else INT_MAX
-                    emit(row_id, -1, -1, decided, -1 - run, plan, pool, out)
-        pool[M_RUN_TAIL] = run + 1
-    return DONE
-
-
-@kernel()
+@kernel(macro=True)
 def keep(fit: int, number: int, time: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> int:
     """Keep an event for the NOTs that it may break.
 
@@ -567,7 +316,7 @@ def keep(fit: int, number: int, time: int, plan: Ints, pool: Ints, ints: Ints, n
     return DONE
 
 
-@kernel(inline=True)
+@kernel(macro=True)
 def forget(time: int, plan: Ints, pool: Ints) -> None:
     """Give back the room of what is older than any window that is open at ``time``."""
     keep_us = plan[P_KEEP]
@@ -582,7 +331,7 @@ def forget(time: int, plan: Ints, pool: Ints) -> None:
     pool[M_KEPT_TAIL] = tail
 
 
-@kernel(inline=True)
+@kernel(macro=True)
 def unlink_at(row_id: int, field: int, head: int, following: int, plan: Ints, pool: Ints) -> None:
     """Take a row out of a list whose rows before it are not at hand: they are walked again from the head."""
     before = pool[head]
@@ -596,7 +345,18 @@ def unlink_at(row_id: int, field: int, head: int, following: int, plan: Ints, po
 
 @kernel(entry=True)
 def advance(
-    plan: Ints, pool: Ints, reals: Floats, ints: Ints, floats: Floats, nulls: Bytes, out: Ints
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    out: Ints,
+    large: Large,
+    free: Free,
+    accept: Accept,
+    tally: Tally,
+    deadlines: Fire,
 ) -> int:
     """Step over the rest of the batch.
 
@@ -618,7 +378,7 @@ def advance(
         time = ints[TIME_COLUMN * n + i]
         number = base + i
         if pool[M_STAGE] == 0:
-            if has_runs and fire(time, False, plan, pool, reals, ints, floats, nulls, out) != DONE:
+            if has_runs and deadlines(time, False, plan, pool, reals, ints, floats, nulls, out, large, free, accept) != DONE:
                 return OUTPUT_FULL
             if plan[P_KEEP] >= 0:
                 forget(time, plan, pool)
@@ -682,11 +442,12 @@ def advance(
                             if not (fit >> plan[edge + ELEMENT]) & 1:
                                 continue
                             answer = qualifies(
-                                edge, row_id, row, number, plan, pool, reals, ints, floats, nulls
+                                edge, row_id, row, number, plan, pool, reals, ints, floats, nulls, large, free, accept
                             )
                             if answer == 1:
                                 take(
-                                    edge, row_id, row, number, time, plan, pool, reals, ints, floats, nulls, out
+                                    edge, row_id, row, number, time, plan, pool, reals, ints, floats, nulls, out,
+                                    large, free, accept, tally,
                                 )
                                 if not plan[edge + FORKS] and (not starting or plan[P_ONE_START]):
                                     gone = True
@@ -710,28 +471,3 @@ def advance(
         pool[M_STAGE] = 0
         pool[M_EVENT] = i + 1
     return DONE
-
-
-@kernel(entry=True)
-def relink(plan: Ints, pool: Ints) -> None:
-    """Fill the empty heads of a pool that has grown with its rows, oldest first."""
-    for row_id in range(pool[M_TAIL], pool[M_HEAD]):
-        row = row_of(row_id, plan, pool)
-        state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
-        for k in range(plan[state + STATE_LISTS_FROM], plan[state + STATE_LISTS_TO]):
-            field = row + plan[plan[P_LISTS] + k * LIST_WIDTH + LIST_FIELD]
-            if pool[field] != UNLINKED:
-                head = pool[M_HEADS] + k * pool[M_BUCKETS] + bucket_of(pool[field + 1], pool[M_BUCKETS])
-                pool[field] = pool[head]
-                pool[head] = row_id
-
-
-@kernel(entry=True)
-def relink_kept(pool: Ints) -> None:
-    """The same for the events kept for NOT."""
-    capacity = pool[M_KEPT_CAPACITY]
-    for kept in range(pool[M_KEPT_TAIL], pool[M_KEPT_HEAD]):
-        place = pool[M_KEPT] + (kept & (capacity - 1)) * KEPT_WIDTH
-        head = pool[M_KEPT_HEADS] + pool[place + KEPT_BUFFER] * capacity + bucket_of(pool[place + KEPT_KEY], capacity)
-        pool[place + KEPT_NEXT] = pool[head]
-        pool[head] = kept

@@ -12,6 +12,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 ENABLED = os.environ.get("CEPHEID_JIT", "1") != "0"
 """False where the kernels run as plain Python."""
 
+OPTIMIZATION = 1
+"""LLVM's level: 2 takes a fifth longer to compile and runs no faster."""
+
 CACHED = False
 """Whether machine code is kept on disk; `compiler.load` sets it, with the folder, before it imports a kernel."""
 
@@ -21,19 +24,31 @@ def _machine_types() -> dict[str, Any]:
     """The machine type of each annotation that a kernel may have."""
     from numba import types
 
+    word, real, truth = types.int64, types.float64, types.boolean
+    ints, floats, nulls = types.int64[::1], types.float64[::1], types.uint8[::1]
+    arrays = (ints, ints, floats, ints, floats, nulls)  # plan, pool, reals, ints, floats, nulls
+    large = types.FunctionType(truth(*[word] * 5, *arrays))
+    free = types.FunctionType(word(*[word] * 5, *arrays, large))
+    accept = types.FunctionType(truth(*[word] * 2, *arrays, large, free))
     return {
-        "int": types.int64,
-        "float": types.float64,
-        "bool": types.boolean,
+        "int": word,
+        "float": real,
+        "bool": truth,
         "None": types.none,
-        "tuple[int, bool]": types.Tuple((types.int64, types.boolean)),
-        "Ints": types.int64[::1],
-        "Floats": types.float64[::1],
-        "Bytes": types.uint8[::1],
+        "tuple[int, bool]": types.Tuple((word, truth)),
+        "Ints": ints,
+        "Floats": floats,
+        "Bytes": nulls,
+        # kernels that are called by address: see `signatures`
+        "Large": large,
+        "Free": free,
+        "Accept": accept,
+        "Tally": types.FunctionType(types.none(*[word] * 3, *arrays)),
+        "Fire": types.FunctionType(word(word, truth, *arrays, ints, large, free, accept)),
     }
 
 
-def kernel(*, inline: bool = False, entry: bool = False) -> Callable[[F], F]:
+def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) -> Callable[[F], F]:
     """Compile a function when a kernel that uses it is compiled.
 
     The signature is read from the annotations: Numba would otherwise compile once more for every argument that is
@@ -42,9 +57,10 @@ def kernel(*, inline: bool = False, entry: bool = False) -> Callable[[F], F]:
     on several threads.
 
     Args:
-        inline: paste the machine code into the callers (the inner loops).
-        entry: it is called from outside: compile it when its module is imported, or take its machine code, with
-            that of all it calls, from disk.
+        entry: it is called from outside or by address: compile it when its module is imported, or take its machine
+            code, with that of all it calls, from disk.
+        inline: paste its machine code into the callers (the inner loops).
+        macro: paste it into the callers before they are typed; for one line or two.
     """
 
     def decorate(function: F) -> F:
@@ -52,12 +68,16 @@ def kernel(*, inline: bool = False, entry: bool = False) -> Callable[[F], F]:
             return function
         import numba
 
+        options: dict[str, Any] = {"nogil": True, "boundscheck": False, "_nrt": False}
+        if macro:
+            pasted: F = numba.njit(inline="always", **options)(function)
+            return pasted
         known = _machine_types()
         *arguments, result = (known[str(a)] for a in _annotations(function))
-        options: dict[str, Any] = {"nogil": True, "boundscheck": False, "_nrt": False, "forceinline": inline}
         if entry:
             compiled: F = numba.njit(result(*arguments), cache=CACHED, **options)(function)
             return compiled
+        options |= {"forceinline": inline, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         helper = numba.njit(**options)(function)
         template_of = helper.get_call_template
         helper.get_call_template = lambda args, kws: template_of(tuple(arguments), {})

@@ -97,6 +97,8 @@ FROM_ITERATED = 3  # an element of a loop variable, all of which are tried
 FROM_ABSENT = 4  # a variable that this match does not bind
 FROM_BEFORE_ITERATED = 5  # the element before such an element
 FROM_LAST = 6  # the event that the partial match took last
+FROM_FIRST_BEFORE = 7  # the loop's first element, if an element that is tried is not the first; the argument holds
+WHEEL_BITS = 3  # the number of the iterated variable in these bits, and the register above them
 
 # --- instructions: rows of the table `code` ---------------------------------------------------------------
 # [op, comparator or argument, source a, argument a, column a, source b, argument b, column b]
@@ -158,6 +160,7 @@ MIN_INT, MAX_INT = 7, 8
 MIN_FLOAT, MAX_FLOAT = 9, 10
 SET_FLOAT = 11  # float register := 0.0
 SET_PARENT_SLOT = 12  # register := number of the event before the current one in the match
+TALLIES = (COUNT_VALUE_INT, COUNT_VALUE_FLOAT, SUM_INT, SUM_FLOAT, MIN_INT, MAX_INT, MIN_FLOAT, MAX_FLOAT)
 UPDATE_WIDTH = 5
 OVERFLOWED = -1  # in n: the sum left int64, so it is NULL
 

@@ -1,24 +1,10 @@
-"""Conditions: a postfix table is run for an event and a partial match.
-
-Three-valued as in SQL, and *absent* beside (SEMANTICS 4.2): absent operands are neutral in AND and OR, and a
-condition that is absent as a whole holds.
-"""
+"""Comparisons between two events: the conditions that most steps have, in one instruction each."""
 
 from __future__ import annotations
-
-from math import sqrt
-
-import numpy as np
 
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENT,
-    ABSENT_AS_NULL,
-    ABS_FLOAT,
-    ABS_INT,
-    ADD_FLOAT,
-    ADD_INT,
-    AND,
     ARG,
     A_ARG,
     A_COLUMN,
@@ -27,103 +13,49 @@ from cepheid.kernels.layout import (
     B_COLUMN,
     B_SOURCE,
     Bytes,
-    CEIL,
     CODE_FROM,
-    CODE_TO,
     CODE_WIDTH,
-    COMPARE_FLOATS,
     COMPARE_INTS,
     CONDITION_WIDTH,
-    DISTANCE,
-    DIV_FLOAT,
     EQ,
     EVENT,
     FIRST_COLUMN,
-    FIRST_UNARY,
-    FLOOR,
     FROM_ABSENT,
     FROM_BEFORE_ITERATED,
     FROM_CURRENT,
-    FROM_ITERATED,
+    FROM_FIRST_BEFORE,
     FROM_LAST,
     FROM_NEGATED,
     FROM_SLOT,
     Floats,
     GE,
-    GREATEST_FLOAT,
-    GREATEST_INT,
     GT,
     IS_FUSED,
-    IS_NOT_NULL,
-    IS_NULL,
-    ITERATED,
     Ints,
+    KEY_ARG,
+    KEY_COLUMN,
+    KEY_SOURCE,
+    KEY_WIDTH,
     LE,
-    LEAST_FLOAT,
-    LEAST_INT,
     LT,
-    MOD_INT,
-    MUL_FLOAT,
-    MUL_INT,
     M_BASE,
-    M_CAPACITY,
     M_FLOAT_NULLS,
     M_INT_NULLS,
     M_ITERATED,
     M_N_EVENTS,
-    M_ROWS,
-    M_STACK,
-    M_TAGS,
-    NEG_FLOAT,
-    NEG_INT,
-    NOT,
-    NO_ROW,
-    NULL,
-    N_ITERATED,
     OP,
-    OR,
     PARENT,
-    POWER,
-    PUSH_ABSENT,
-    PUSH_BOUND,
-    PUSH_COUNT,
-    PUSH_FLOAT,
-    PUSH_FLOAT_CONST,
-    PUSH_INT,
-    PUSH_INT_CONST,
-    PUSH_INT_REGISTER,
-    PUSH_MEAN_FLOAT,
-    PUSH_MEAN_INT,
-    PUSH_NULL,
     P_CODE,
     P_CONDITIONS,
-    P_N_REALS,
+    P_KEYS,
     P_REGISTERS,
-    P_REGISTER_REALS,
-    P_ROW_WIDTH,
-    P_STACK_REALS,
-    P_STATES,
-    SCALE_INT,
-    SIGN_FLOAT,
-    SIGN_INT,
-    SQRT,
-    STACK_COMPARE_FLOATS,
-    STACK_COMPARE_INTS,
-    STATE,
-    STATE_ELEMENT,
-    STATE_MASK,
-    STATE_WIDTH,
-    SUB_FLOAT,
-    SUB_INT,
-    TO_FLOAT,
-    VALUE,
+    WHEEL_BITS,
 )
+from cepheid.kernels.rows import element_of, row_of
+from cepheid.kernels.signatures import Large
 
-INT_MIN = -(2**63)
-INT_MAX = 2**63 - 1
 
-
-@kernel(inline=True)
+@kernel(macro=True)
 def compare_ints(comparator: int, a: int, b: int) -> bool:
     if comparator == LT:
         return a < b
@@ -151,53 +83,6 @@ def compare_floats(comparator: int, a: float, b: float) -> bool:
 
 
 @kernel()
-def add_overflows(a: int, b: int) -> bool:
-    if b > 0:
-        return a > INT_MAX - b
-    return a < INT_MIN - b
-
-
-@kernel()
-def subtract_overflows(a: int, b: int) -> bool:
-    if b < 0:
-        return a > INT_MAX + b
-    return a < INT_MIN + b
-
-
-@kernel()
-def multiply_overflows(a: int, b: int) -> bool:
-    if a == 0 or b == 0:
-        return False
-    if a == INT_MIN or b == INT_MIN:
-        return not (a == 1 or b == 1)
-    size_a, size_b = abs(a), abs(b)
-    largest = INT_MAX // size_b
-    if size_a <= largest:
-        return False
-    # The least int64 has no positive twin: -(2**63) is in range.
-    least = (a < 0) != (b < 0) and size_a == largest + 1 and INT_MAX % size_b == size_b - 1
-    return not least
-
-
-@kernel(inline=True)
-def row_of(row_id: int, plan: Ints, pool: Ints) -> int:
-    """Where a row lies in the pool."""
-    return pool[M_ROWS] + (row_id & (pool[M_CAPACITY] - 1)) * plan[P_ROW_WIDTH]
-
-
-@kernel(inline=True)
-def reals_of(row: int, plan: Ints, pool: Ints) -> int:
-    """Where the float registers of the row at ``row`` lie in ``reals``."""
-    return plan[P_REGISTER_REALS] + (row - pool[M_ROWS]) // plan[P_ROW_WIDTH] * plan[P_N_REALS]
-
-
-@kernel(inline=True)
-def element_of(row: int, plan: Ints, pool: Ints) -> int:
-    """The element that the row at ``row`` took last."""
-    return plan[plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH + STATE_ELEMENT]
-
-
-@kernel()
 def row_before(row_id: int, plan: Ints, pool: Ints) -> int:
     """Where the row before the loop element ``row_id`` lies, or -1 where that is the loop's first."""
     if row_id < 0:
@@ -212,7 +97,10 @@ def row_before(row_id: int, plan: Ints, pool: Ints) -> int:
 
 @kernel()
 def _iterated_event(source: int, argument: int, plan: Ints, pool: Ints) -> int:
-    """The event of the loop element that is being tried, or of the one before it, or -1."""
+    """The event of the loop element that is being tried, or of one before it, or -1."""
+    if source == FROM_FIRST_BEFORE:
+        before = row_before(pool[pool[M_ITERATED] + (argument & ((1 << WHEEL_BITS) - 1))], plan, pool)
+        return pool[before + plan[P_REGISTERS] + (argument >> WHEEL_BITS)] if before >= 0 else -1
     row_id = pool[pool[M_ITERATED] + argument]
     if source == FROM_BEFORE_ITERATED:
         before = row_before(row_id, plan, pool)
@@ -236,7 +124,7 @@ def locate(source: int, argument: int, row: int, current: int, tried: int, plan:
     return _iterated_event(source, argument, plan, pool)
 
 
-@kernel(inline=True)
+@kernel(macro=True)
 def _is_null(places: int, column: int, i: int, n: int, ints: Ints, nulls: Bytes) -> bool:
     """Whether column ``column`` is NULL for the event at index ``i``; ``places``: where to look its mask up."""
     place = ints[places + column]
@@ -270,311 +158,6 @@ def _compare_fused(
     return 1 if compare_floats(plan[at + ARG], floats[column_a * n + a], floats[column_b * n + b]) else 0
 
 
-@kernel()
-def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: Floats) -> None:
-    """Push a count, an aggregate or a mean from the registers of a row."""
-    op = plan[at + OP]
-    top = pool[M_STACK] - pool[M_TAGS] + tag
-    top_real = plan[P_STACK_REALS] - pool[M_TAGS] + tag
-    if plan[at + B_SOURCE] == FROM_ITERATED:
-        row = row_before(pool[pool[M_ITERATED] + plan[at + B_ARG]], plan, pool)
-        if row < 0:
-            pool[tag] = ABSENT
-            return
-    registers = row + plan[P_REGISTERS]
-    n = pool[registers + plan[at + ARG]]
-    if op == PUSH_COUNT:
-        pool[top] = n
-    elif n <= 0:
-        pool[tag] = NULL
-    elif op == PUSH_INT_REGISTER:
-        pool[top] = pool[registers + plan[at + A_ARG]]
-    elif op == PUSH_MEAN_INT:
-        reals[top_real] = float(pool[registers + plan[at + A_ARG]]) / (n * reals[plan[at + A_COLUMN]])
-    else:
-        held = reals[reals_of(row, plan, pool) + plan[at + A_ARG]]
-        reals[top_real] = held / n if op == PUSH_MEAN_FLOAT else held
-
-
-@kernel()
-def _combine(op: int, tag: int, base_ints: int, pool: Ints) -> None:
-    """AND or OR of the two on top: absent operands are neutral, then as in SQL."""
-    tag_a, tag_b = pool[tag], pool[tag + 1]
-    a, b = pool[base_ints + tag], pool[base_ints + tag + 1]
-    if tag_a == ABSENT:
-        pool[tag] = tag_b
-        pool[base_ints + tag] = b
-    elif tag_b != ABSENT:
-        deciding = 0 if op == AND else 1
-        if (tag_a == VALUE and a == deciding) or (tag_b == VALUE and b == deciding):
-            pool[tag] = VALUE
-            pool[base_ints + tag] = deciding
-        elif tag_a == NULL or tag_b == NULL:
-            pool[tag] = NULL
-        else:
-            pool[base_ints + tag] = 1 - deciding
-
-
-@kernel()
-def _unary(op: int, argument: int, tag: int, top: int, top_real: int, pool: Ints, reals: Floats) -> None:
-    """A function of one operand that is a value, in place."""
-    a = pool[top]
-    x = reals[top_real]
-    if op == SCALE_INT:
-        if multiply_overflows(a, argument):
-            pool[tag] = NULL
-        else:
-            pool[top] = a * argument
-    elif op == NEG_INT or op == ABS_INT:
-        if op == NEG_INT or a < 0:
-            if a == INT_MIN:
-                pool[tag] = NULL
-            else:
-                pool[top] = -a
-    elif op == SIGN_INT:
-        pool[top] = 1 if a > 0 else (-1 if a < 0 else 0)
-    elif op == NEG_FLOAT:
-        reals[top_real] = -x
-    elif op == ABS_FLOAT:
-        reals[top_real] = abs(x)
-    elif op == SIGN_FLOAT:
-        reals[top_real] = x if x != x else (1.0 if x > 0 else (-1.0 if x < 0 else 0.0))
-    elif op == SQRT:
-        reals[top_real] = sqrt(x) if x >= 0 else np.nan
-    elif op == FLOOR:
-        reals[top_real] = np.floor(x)
-    elif op == CEIL:
-        reals[top_real] = np.ceil(x)
-    elif x - x == 0.0:  # ROUND of a finite number: half away from zero
-        scale = 10.0**argument
-        away = np.floor(abs(x) * scale + 0.5) / scale
-        if away - away == 0.0:
-            reals[top_real] = away if x >= 0 else -away
-
-
-@kernel()
-def _binary(op: int, comparator: int, tag: int, top: int, top_real: int, pool: Ints, reals: Floats) -> None:
-    """An operator on the two on top, which are values; the result takes the place of the first."""
-    a, b = pool[top], pool[top + 1]
-    x, y = reals[top_real], reals[top_real + 1]
-    if op == STACK_COMPARE_INTS:
-        pool[top] = 1 if compare_ints(comparator, a, b) else 0
-    elif op == STACK_COMPARE_FLOATS:
-        pool[top] = 1 if compare_floats(comparator, x, y) else 0
-    elif op == ADD_INT:
-        if add_overflows(a, b):
-            pool[tag] = NULL
-        else:
-            pool[top] = a + b
-    elif op == SUB_INT:
-        if subtract_overflows(a, b):
-            pool[tag] = NULL
-        else:
-            pool[top] = a - b
-    elif op == MUL_INT:
-        if multiply_overflows(a, b):
-            pool[tag] = NULL
-        else:
-            pool[top] = a * b
-    elif op == MOD_INT:
-        if b == 0:
-            pool[tag] = NULL
-        elif b == -1:
-            pool[top] = 0
-        else:
-            r = a % b  # has the divisor's sign; the language wants the dividend's
-            if r != 0 and (a < 0) != (b < 0):
-                r -= b
-            pool[top] = r
-    elif op == ADD_FLOAT:
-        reals[top_real] = x + y
-    elif op == SUB_FLOAT:
-        reals[top_real] = x - y
-    elif op == MUL_FLOAT:
-        reals[top_real] = x * y
-    elif op == POWER:
-        reals[top_real] = np.power(x, y)
-    elif y == 0.0:  # DIV_FLOAT, MOD_FLOAT
-        pool[tag] = NULL
-    elif op == DIV_FLOAT:
-        reals[top_real] = x / y
-    else:
-        reals[top_real] = np.fmod(x, y)
-
-
-@kernel()
-def _choose(op: int, tag: int, top: int, top_real: int, pool: Ints, reals: Floats) -> None:
-    """least, greatest and coalesce of the two on top: NULLs are passed over; one that is absent makes it absent."""
-    if pool[tag] == ABSENT or pool[tag + 1] == ABSENT:
-        pool[tag] = ABSENT
-        return
-    second = False
-    if pool[tag] == NULL:
-        second = True
-    elif pool[tag + 1] == VALUE:
-        if op == LEAST_INT:
-            second = pool[top + 1] < pool[top]
-        elif op == GREATEST_INT:
-            second = pool[top + 1] > pool[top]
-        elif op == LEAST_FLOAT:
-            second = compare_floats(LT, reals[top_real + 1], reals[top_real])
-        elif op == GREATEST_FLOAT:
-            second = compare_floats(GT, reals[top_real + 1], reals[top_real])
-    if second:
-        pool[top] = pool[top + 1]
-        reals[top_real] = reals[top_real + 1]
-        pool[tag] = pool[tag + 1]
-
-
-@kernel()
-def _stack(
-    first: int,
-    last: int,
-    row: int,
-    current: int,
-    tried: int,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-) -> int:
-    """Run the instructions from ``first`` to before ``last``: 1 true, 0 false or NULL, 2 absent."""
-    # Depth d of the stack: the tag, the int and the float there.
-    tag = pool[M_TAGS] - 1
-    base_ints = pool[M_STACK] - pool[M_TAGS]
-    base_reals = plan[P_STACK_REALS] - pool[M_TAGS]
-    n = pool[M_N_EVENTS]
-    for i in range(first, last):
-        at = plan[P_CODE] + i * CODE_WIDTH
-        op = plan[at + OP]
-        argument = plan[at + ARG]
-        if op < TO_FLOAT:  # one more on the stack
-            tag += 1
-            pool[tag] = VALUE
-            if op <= COMPARE_FLOATS:
-                answer = _compare_fused(at, row, current, tried, plan, pool, ints, floats, nulls)
-                pool[base_ints + tag] = answer
-                if answer == ABSENT:
-                    pool[tag] = ABSENT
-                elif answer < 0:
-                    pool[tag] = NULL
-            elif op == PUSH_INT or op == PUSH_FLOAT or op == PUSH_BOUND:
-                event = locate(plan[at + A_SOURCE], plan[at + A_ARG], row, current, tried, plan, pool)
-                column = plan[at + A_COLUMN]
-                event -= pool[M_BASE]
-                if op == PUSH_BOUND:
-                    pool[base_ints + tag] = 1 if event + pool[M_BASE] >= 0 else 0
-                elif event + pool[M_BASE] < 0:
-                    pool[tag] = ABSENT
-                elif op == PUSH_INT:
-                    pool[base_ints + tag] = ints[(FIRST_COLUMN + column) * n + event]
-                    if _is_null(pool[M_INT_NULLS], column, event, n, ints, nulls):
-                        pool[tag] = NULL
-                else:
-                    reals[base_reals + tag] = floats[column * n + event]
-                    if _is_null(pool[M_FLOAT_NULLS], column, event, n, ints, nulls):
-                        pool[tag] = NULL
-            elif op == PUSH_INT_CONST:
-                pool[base_ints + tag] = argument
-            elif op == PUSH_FLOAT_CONST:
-                reals[base_reals + tag] = reals[argument]
-            elif op == PUSH_NULL:
-                pool[tag] = NULL
-            elif op == PUSH_ABSENT:
-                pool[tag] = ABSENT
-            else:
-                _push_register(at, tag, row, plan, pool, reals)
-        elif op == AND or op == OR:
-            tag -= 1
-            _combine(op, tag, base_ints, pool)
-        elif op == NOT:
-            pool[base_ints + tag] = 1 - pool[base_ints + tag]
-        elif op == ABSENT_AS_NULL:
-            if pool[tag] == ABSENT:
-                pool[tag] = NULL
-        elif op == IS_NULL or op == IS_NOT_NULL:
-            if pool[tag] != ABSENT:
-                pool[base_ints + tag] = 1 if (pool[tag] == NULL) == (op == IS_NULL) else 0
-                pool[tag] = VALUE
-        elif op == TO_FLOAT:
-            value = float(pool[base_ints + tag])
-            reals[base_reals + tag] = value / reals[argument] if argument >= 0 else value
-        elif op == DISTANCE:
-            tag -= 3
-            worst = max(max(pool[tag], pool[tag + 1]), max(pool[tag + 2], pool[tag + 3]))
-            pool[tag] = worst
-            if worst == VALUE:
-                dx = reals[base_reals + tag] - reals[base_reals + tag + 2]
-                dy = reals[base_reals + tag + 1] - reals[base_reals + tag + 3]
-                reals[base_reals + tag] = sqrt(dx * dx + dy * dy)
-        elif op >= FIRST_UNARY:
-            if pool[tag] == VALUE:
-                _unary(op, argument, tag, base_ints + tag, base_reals + tag, pool, reals)
-        elif op >= LEAST_INT:
-            tag -= 1
-            _choose(op, tag, base_ints + tag, base_reals + tag, pool, reals)
-        else:
-            tag -= 1
-            worst = max(pool[tag], pool[tag + 1])
-            pool[tag] = worst
-            if worst == VALUE:
-                _binary(op, argument, tag, base_ints + tag, base_reals + tag, pool, reals)
-    if pool[tag] == ABSENT:
-        return ABSENT
-    return 1 if pool[tag] == VALUE and pool[base_ints + tag] == 1 else 0
-
-
-@kernel()
-def _element_at_or_above(row_id: int, element: int, plan: Ints, pool: Ints) -> int:
-    """The id of the nearest row of ``element`` on the way from ``row_id`` to the start, or -1."""
-    while row_id >= 0:
-        row = row_of(row_id, plan, pool)
-        if element_of(row, plan, pool) == element:
-            return row_id
-        row_id = pool[row + PARENT]
-    return NO_ROW
-
-
-@kernel()
-def _holds_at_large(
-    at: int,
-    row_id: int,
-    row: int,
-    current: int,
-    tried: int,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-) -> bool:
-    """`holds` for conditions of several instructions, or over each element of some loops (an odometer of rows)."""
-    first, last, n_iterated = plan[at + CODE_FROM], plan[at + CODE_TO], plan[at + N_ITERATED]
-    wheels = pool[M_ITERATED]
-    for v in range(n_iterated):
-        pool[wheels + v] = _element_at_or_above(row_id, plan[at + ITERATED + v], plan, pool)
-    while True:
-        if _stack(first, last, row, current, tried, plan, pool, reals, ints, floats, nulls) == 0:
-            return False
-        v = n_iterated - 1
-        while v >= 0:
-            element = plan[at + ITERATED + v]
-            following = NO_ROW
-            if pool[wheels + v] >= 0:
-                parent = pool[row_of(pool[wheels + v], plan, pool) + PARENT]
-                following = _element_at_or_above(parent, element, plan, pool)
-            if following >= 0:
-                pool[wheels + v] = following
-                break
-            pool[wheels + v] = _element_at_or_above(row_id, element, plan, pool)
-            v -= 1
-        if v < 0:
-            return True
-
-
 @kernel(inline=True)
 def holds(
     k: int,
@@ -588,6 +171,7 @@ def holds(
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
+    large: Large,
 ) -> bool:
     """Whether condition ``k`` holds for a partial match and the event that is being taken.
 
@@ -595,9 +179,35 @@ def holds(
         row_id, row: the partial match (-1 for none) and where it lies in the pool.
         current: the number of the event that is being taken, or -1.
         tried: the number of the event that a NOT is tried on, or -1.
+        large: evaluates a condition that is more than one comparison.
     """
     at = plan[P_CONDITIONS] + k * CONDITION_WIDTH
     if plan[at + IS_FUSED]:
         code = plan[P_CODE] + plan[at + CODE_FROM] * CODE_WIDTH
         return _compare_fused(code, row, current, tried, plan, pool, ints, floats, nulls) > 0
-    return _holds_at_large(at, row_id, row, current, tried, plan, pool, reals, ints, floats, nulls)
+    return large(at, row_id, row, current, tried, plan, pool, reals, ints, floats, nulls)
+
+
+@kernel(inline=True)
+def key_of(
+    first: int, last: int, row: int, current: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes
+) -> tuple[int, bool]:
+    """The key that the rows ``first`` to before ``last`` of the table `keys` give, and whether no part is NULL."""
+    key = 0
+    n = pool[M_N_EVENTS]
+    for k in range(first, last):
+        at = plan[P_KEYS] + k * KEY_WIDTH
+        event = locate(plan[at + KEY_SOURCE], plan[at + KEY_ARG], row, current, -1, plan, pool)
+        if event < 0:
+            return 0, False
+        event -= pool[M_BASE]
+        column = plan[at + KEY_COLUMN]
+        place = ints[pool[M_INT_NULLS] + column]
+        if place >= 0 and nulls[place * n + event] != 0:
+            return 0, False
+        part = ints[(FIRST_COLUMN + column) * n + event]
+        if k == first:
+            key = part
+        else:  # several parts: a hash; the conditions are tested all the same
+            key = ((key & 0x3FFFFFFF) * 1000003) ^ (key >> 30) ^ part
+    return key, True

@@ -1,0 +1,79 @@
+"""Registers of loops: counts, sums and extremes, brought up to date as events are taken."""
+
+from __future__ import annotations
+
+from cepheid.kernels.jit import kernel
+from cepheid.kernels.layout import (
+    Bytes,
+    COUNT_VALUE_INT,
+    FIRST_COLUMN,
+    Floats,
+    GT,
+    Ints,
+    LT,
+    MAX_FLOAT,
+    MAX_INT,
+    MIN_FLOAT,
+    MIN_INT,
+    M_BASE,
+    M_FLOAT_NULLS,
+    M_INT_NULLS,
+    M_N_EVENTS,
+    OVERFLOWED,
+    P_REGISTERS,
+    SUM_FLOAT,
+    SUM_INT,
+)
+from cepheid.kernels.predicates import compare_floats
+from cepheid.kernels.rows import INT_MAX, INT_MIN, reals_of
+
+
+@kernel()
+def add_overflows(a: int, b: int) -> bool:
+    if b > 0:
+        return a > INT_MAX - b
+    return a < INT_MIN - b
+
+
+@kernel(entry=True)
+def tally_event(
+    at: int, row: int, current: int, plan: Ints, pool: Ints, reals: Floats, ints: Ints, floats: Floats, nulls: Bytes
+) -> None:
+    """Bring the aggregate registers that the row of `updates` at ``plan[at:]`` names up to date with an event."""
+    op, column = plan[at], plan[at + 3]
+    register = row + plan[P_REGISTERS] + plan[at + 1]
+    n = pool[M_N_EVENTS]
+    event = current - pool[M_BASE]
+    of_ints = op == COUNT_VALUE_INT or op == SUM_INT or op == MIN_INT or op == MAX_INT
+    place = ints[(pool[M_INT_NULLS] if of_ints else pool[M_FLOAT_NULLS]) + column]
+    if place >= 0 and nulls[place * n + event] != 0:
+        return
+    count = pool[register]
+    if count == OVERFLOWED:
+        return
+    pool[register] = count + 1
+    if of_ints:
+        value = ints[(FIRST_COLUMN + column) * n + event]
+        held = row + plan[P_REGISTERS] + plan[at + 2]
+        if op == SUM_INT:
+            if add_overflows(pool[held], value):
+                pool[register] = OVERFLOWED
+            else:
+                pool[held] += value
+        elif op == MIN_INT:
+            if count == 0 or value < pool[held]:
+                pool[held] = value
+        elif op == MAX_INT:
+            if count == 0 or value > pool[held]:
+                pool[held] = value
+        return
+    x = floats[column * n + event]
+    real = reals_of(row, plan, pool) + plan[at + 4]
+    if op == SUM_FLOAT:
+        reals[real] += x
+    elif op == MIN_FLOAT:
+        if count == 0 or compare_floats(LT, x, reals[real]):
+            reals[real] = x
+    elif op == MAX_FLOAT:
+        if count == 0 or compare_floats(GT, x, reals[real]):
+            reals[real] = x

@@ -1,0 +1,105 @@
+"""Ends of matches: what the end itself closes, and matches that are decided by a deadline."""
+
+from __future__ import annotations
+
+from cepheid.kernels.jit import kernel
+from cepheid.kernels.layout import (
+    ACCEPTS,
+    ACCEPTS_LATE,
+    ACCEPT_ABSENCE_FROM,
+    ACCEPT_ABSENCE_TO,
+    ACCEPT_FROM,
+    ACCEPT_TO,
+    Bytes,
+    DONE,
+    Floats,
+    Ints,
+    LENGTH_SHIFT,
+    M_N_ENTRIES,
+    M_N_MATCHES,
+    M_OUT_ENTRIES,
+    M_OUT_MATCHES,
+    M_RUNS,
+    M_RUN_CAPACITY,
+    M_RUN_HEAD,
+    M_RUN_TAIL,
+    OUTPUT_FULL,
+    P_STATES,
+    P_WITHIN,
+    START,
+    STATE,
+    STATE_MASK,
+    STATE_WIDTH,
+)
+from cepheid.kernels.output import emit
+from cepheid.kernels.predicates import holds
+from cepheid.kernels.rows import INT_MAX, row_of
+from cepheid.kernels.signatures import Large, Free, Accept
+
+
+@kernel(entry=True)
+def accepts(
+    row_id: int,
+    row: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    large: Large,
+    free: Free,
+) -> bool:
+    """Whether the conditions that the end of a match closes hold for a row."""
+    at = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
+    for k in range(plan[at + ACCEPT_FROM], plan[at + ACCEPT_TO]):
+        if not holds(k, row_id, row, -1, -1, plan, pool, reals, ints, floats, nulls, large):
+            return False
+    first, last = plan[at + ACCEPT_ABSENCE_FROM], plan[at + ACCEPT_ABSENCE_TO]
+    return first == last or free(first, last, row_id, row, -1, plan, pool, reals, ints, floats, nulls, large) == 1
+
+
+@kernel(entry=True)
+def fire(
+    until: int,
+    everything: bool,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    out: Ints,
+    large: Large,
+    free: Free,
+    accept: Accept,
+) -> int:
+    """Decide the runs whose window ended before the time ``until`` (us), in the order of their starts.
+
+    A run that waits in a state which accepts late is a match at the end of its window (SEMANTICS 3.2, 7.2).
+
+    Args:
+        everything: the input has ended: decide all runs.
+
+    Returns:
+        DONE, or OUTPUT_FULL: make room and call again.
+    """
+    within = plan[P_WITHIN]
+    while pool[M_RUN_TAIL] < pool[M_RUN_HEAD]:
+        run = pool[M_RUN_TAIL]
+        row_id = pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1))]
+        if row_id >= 0:
+            row = row_of(row_id, plan, pool)
+            if not everything and (within < 0 or pool[row + START] + within >= until):
+                return DONE
+            state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
+            if plan[state + ACCEPTS] == ACCEPTS_LATE:
+                length = pool[row + STATE] >> LENGTH_SHIFT
+                if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
+                    return OUTPUT_FULL
+                if accept(row_id, row, plan, pool, reals, ints, floats, nulls, large, free):
+                    # Without a window the end of the input decides: the greatest time there is.
+                    decided = pool[row + START] + within if within >= 0 else INT_MAX
+                    emit(row_id, -1, -1, decided, -1 - run, plan, pool, out)
+        pool[M_RUN_TAIL] = run + 1
+    return DONE

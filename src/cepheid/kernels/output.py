@@ -1,0 +1,65 @@
+"""Writes a match."""
+
+from __future__ import annotations
+
+from cepheid.kernels.jit import kernel
+from cepheid.kernels.layout import (
+    EVENT,
+    Ints,
+    LENGTH_SHIFT,
+    M_N_ENTRIES,
+    M_N_MATCHES,
+    M_OUT_DECIDED,
+    M_OUT_DECIDERS,
+    M_OUT_ELEMENTS,
+    M_OUT_OFFSETS,
+    M_RUNS,
+    M_RUN_CAPACITY,
+    NO_ROW,
+    PARENT,
+    P_FIXED_LENGTH,
+    P_RUN_FIELD,
+    STATE,
+)
+from cepheid.kernels.rows import element_of, row_of
+
+
+@kernel()
+def emit(
+    row_id: int, current: int, element: int, decided: int, decider: int, plan: Ints, pool: Ints, out: Ints
+) -> None:
+    """Write a match: the chain of ``row_id``, and the event ``current`` after it where it is not -1."""
+    length = 0
+    if row_id >= 0:
+        length = pool[row_of(row_id, plan, pool) + STATE] >> LENGTH_SHIFT
+    if current >= 0:
+        length += 1
+    n = pool[M_N_MATCHES]
+    at = pool[M_N_ENTRIES] + length
+    pool[M_N_ENTRIES] = at
+    pool[M_N_MATCHES] = n + 1
+    varies = plan[P_FIXED_LENGTH] == 0
+    elements = pool[M_OUT_ELEMENTS]
+    if varies:
+        out[pool[M_OUT_OFFSETS] + n + 1] = at
+        out[pool[M_OUT_DECIDED] + n] = decided
+        out[pool[M_OUT_DECIDERS] + n] = decider
+    if current >= 0:
+        at -= 1
+        out[at] = current
+        if varies:
+            out[elements + at] = element
+    while row_id >= 0:
+        row = row_of(row_id, plan, pool)
+        at -= 1
+        out[at] = pool[row + EVENT]
+        if varies:
+            out[elements + at] = element_of(row, plan, pool)
+        row_id = pool[row + PARENT]
+
+
+@kernel(macro=True)
+def end_run(row: int, plan: Ints, pool: Ints) -> None:
+    """The run of a row is over: no deadline of its is waited for."""
+    run = pool[row + plan[P_RUN_FIELD]]
+    pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1))] = NO_ROW

@@ -1,0 +1,85 @@
+"""Runs a query on the oracle and on the engine, so that the two can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.engine.session import run
+from cepheid.events.ingest import read_events
+from cepheid.events.schema import Schema
+from cepheid.events.types import DataType, Kind
+from cepheid.language.bound import BoundQuery
+from cepheid.testing.oracle import match
+from cepheid.testing.oracle_events import OracleEvent
+
+ORDER, SOURCE = "order key", "source of the event"
+"""Columns of `table_of` beside those of the schema."""
+
+Bindings = tuple[tuple[str, int], ...]
+"""A match: (variable, number of the event in the order of arrival), in the order of the events."""
+
+
+def arrow_type(dtype: DataType) -> Any:
+    """An Arrow type for a scalar type."""
+    match dtype.kind:
+        case Kind.BOOL:
+            return pa.bool_()
+        case Kind.INT:
+            return pa.int64()
+        case Kind.FLOAT:
+            return pa.float64()
+        case Kind.TEXT:
+            return pa.string()
+        case Kind.TIMESTAMP:
+            return pa.timestamp("us", "UTC")
+        case Kind.DURATION:
+            return pa.duration("us")
+        case Kind.DECIMAL:
+            return pa.decimal128(dtype.precision or 18, dtype.scale or 0)
+    raise TypeError(f"no Arrow type for {dtype}")
+
+
+def table_of(events: Sequence[OracleEvent], schema: Schema) -> tuple[Any, Schema]:
+    """Events of the oracle as a pyarrow Table, with the order key and the source as columns, and its schema.
+
+    The order keys must be of one part.
+    """
+    columns = {}
+    for name, dtype in schema.fields.items():
+        if name == schema.time:
+            values: list[object] = [event.time for event in events]
+        elif name == schema.type:
+            values = [event.type for event in events]
+        else:
+            values = [event.values.get(name) for event in events]
+        columns[name] = pa.array(values, arrow_type(dtype))
+    columns[ORDER] = pa.array([event.order[0] for event in events], pa.int64())
+    columns[SOURCE] = pa.array([event.source for event in events], pa.string())
+    fields = {**schema.fields, ORDER: DataType(Kind.INT), SOURCE: DataType(Kind.TEXT)}
+    return pa.table(columns), replace(schema, fields=fields, order=(ORDER, SOURCE))
+
+
+def engine_matches(bound: BoundQuery, events: Sequence[OracleEvent]) -> list[Bindings]:
+    """The matches that the compiled engine finds, in its order."""
+    table, schema = table_of(events, bound.schema)
+    batch = read_events(table, schema)
+    found = run(bound, batch)
+    names = list(bound.variables)
+    rows = batch.rows_of(found.positions)
+    return [
+        tuple(
+            (names[found.variables[i]], int(rows[i])) for i in range(found.offsets[m], found.offsets[m + 1])
+        )
+        for m in range(len(found))
+    ]
+
+
+def oracle_matches(bound: BoundQuery, events: Sequence[OracleEvent]) -> list[Bindings]:
+    """The matches that the oracle finds, in its order."""
+    number = {event.identity: i for i, event in enumerate(events)}
+    result = match(bound, events, timed_out=False)
+    return [tuple((name, number[event.identity]) for name, event in found.bindings) for found in result.matches]

@@ -1,0 +1,33 @@
+"""The compiled engine gives what the oracle gives, in the same order."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+
+from cepheid.errors import NotSupportedError
+from cepheid.testing.harness import engine_matches, oracle_matches
+from cepheid.testing.strategies import Example, Features, examples
+
+PAIRS = settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+
+
+@PAIRS
+@given(examples(Features.ENGINE_1))
+def test_engine_equals_oracle(example: Example) -> None:
+    try:
+        found = engine_matches(example.bound, example.events)
+    except NotSupportedError:
+        return
+    assert found == oracle_matches(example.bound, example.events)
+
+
+@PAIRS
+@given(examples(Features.ENGINE_1 | Features.SOURCES, shuffled=True))
+def test_engine_equals_oracle_on_events_out_of_order(example: Example) -> None:
+    try:
+        found = engine_matches(example.bound, example.events)
+    except NotSupportedError:
+        return
+    assert found == oracle_matches(example.bound, example.events)
