@@ -19,12 +19,14 @@ from cepheid import errors
 if TYPE_CHECKING:
     from cepheid.language import builder as build
     from cepheid.language.bound import Catalog, Function, Store
+    from cepheid.local import match
+    from cepheid.local import match
     from cepheid.query import Query
     from cepheid.spark.detect import detect
 
 __version__ = "0.1.0"
 
-__all__ = ["Catalog", "Function", "Query", "Store", "__version__", "build", "detect", "errors"]
+__all__ = ["Catalog", "Function", "Query", "Store", "__version__", "build", "detect", "errors", "match"]
 
 _LAZY = {
     "Catalog": "cepheid.language.bound",
@@ -33,6 +35,8 @@ _LAZY = {
     "Store": "cepheid.language.bound",
     "build": "cepheid.language.builder",
     "detect": "cepheid.spark.detect",
+    "match": "cepheid.local",
+    "match": "cepheid.local",
 }
 """Public name -> the module that holds it (or that it is), imported when the name is first used."""
 

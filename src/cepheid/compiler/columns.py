@@ -34,6 +34,7 @@ class KernelEvents:
         ints, floats, nulls: the arrays for the kernel.
         int_nulls, float_nulls: where the places in ``nulls`` begin in ``ints``.
         selected: the position in the batch of each event (None: all of them, in place).
+        null_keys: positions of events with NULL in SAME, which are in no partition.
     """
 
     n: int
@@ -43,6 +44,7 @@ class KernelEvents:
     int_nulls: int
     float_nulls: int
     selected: Ints | None
+    null_keys: Ints
 
     def times(self, indices: Ints) -> Ints:
         """The times of the events at these indices, us."""
@@ -76,13 +78,15 @@ def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
     if any(not _constant_holds(compiled, c.expression) for c in automaton.constants):
         fit[:] = 0
     partition, valid = _partition(compiled, batch)
+    null_keys = np.zeros(0, np.int64)
     if valid is not None:
-        fit[~valid] = 0
+        null_keys = np.flatnonzero(~valid)
+        fit[null_keys] = 0
     selected: Ints | None = None
     n_fit = int(np.count_nonzero(fit))
     if n_fit < n // 2:
         selected = np.flatnonzero(fit)
-    return _gather(compiled, batch, fit, partition, selected)
+    return _gather(compiled, batch, fit, partition, selected, null_keys)
 
 
 def _type_mask(element: Element, batch: EventBatch) -> NDArray[np.int64]:
@@ -155,6 +159,7 @@ def _gather(
     fit: NDArray[np.int64],
     partition: Ints | None,
     selected: Ints | None,
+    null_keys: Ints,
 ) -> KernelEvents:
     """The columns of all requests, for the selected events."""
     n = len(batch)
@@ -207,6 +212,7 @@ def _gather(
         int_nulls=int_nulls,
         float_nulls=int_nulls + n_ints,
         selected=selected,
+        null_keys=null_keys,
     )
 
 

@@ -28,6 +28,7 @@ class Work:
         n_tried: (event, partial match) pairs looked at.
         n_created: partial matches made.
         pool_bytes: room held for partial matches at the end.
+        null_key_positions: events with NULL in SAME, which are in no partition; int64.
     """
 
     n_events: int = 0
@@ -35,6 +36,11 @@ class Work:
     n_tried: int = 0
     n_created: int = 0
     pool_bytes: int = 0
+    null_key_positions: NDArray[np.int64] | None = None
+
+    @property
+    def n_null_key(self) -> int:
+        return 0 if self.null_key_positions is None else len(self.null_key_positions)
 
 
 def prepare(bound: BoundQuery) -> CompiledPlan:
@@ -80,6 +86,7 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
         work.n_tried = int(pool.pool[k.M_N_TRIED])
         work.n_created = int(pool.pool[k.M_HEAD])
         work.pool_bytes = pool.n_bytes
+        work.null_key_positions = events.null_keys
     return _matches(compiled, events, pool.pool, pool.out)
 
 

@@ -164,7 +164,14 @@ class EventBatch:
 
 
 def take_rows(values: Any, rows: Int64Array) -> Any:
-    """The given rows of an Arrow array or table; NULL for negative ones (of an array)."""
+    """The given rows of an Arrow array or table; NULL for negative ones (of an array).
+
+    Views of text come out as text: Arrow cannot take rows of them.
+    """
+    if pa.types.is_string_view(getattr(values, "type", None) or pa.null()):
+        values = values.cast(pa.large_string())
+    elif pa.types.is_binary_view(getattr(values, "type", None) or pa.null()):
+        values = values.cast(pa.large_binary())
     if len(rows) and rows.min() < 0:
         return values.take(pa.array(rows, mask=rows < 0))
     return values.take(pa.array(rows))

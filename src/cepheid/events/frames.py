@@ -33,7 +33,7 @@ def as_arrow(data: Any, what: str = "the events") -> Any:
             return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
         if library == "polars":
             frame = data.collect() if hasattr(data, "collect") else data
-            return frame.to_arrow(compat_level=_polars().CompatLevel.newest())
+            return frame.to_arrow(compat_level=_polars().CompatLevel.oldest())
         if hasattr(data, "__arrow_c_stream__"):
             return pa.table(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:

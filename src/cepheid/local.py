@@ -1,0 +1,164 @@
+"""Matches in a table in this process: `cepheid.match`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engine.output import assemble
+from cepheid.engine.session import Work
+from cepheid.engine.session import run as run_engine
+from cepheid.events.batch import EventBatch
+from cepheid.events.frames import as_arrow, like_given
+from cepheid.events.ingest import read_events, schema_of
+from cepheid.events.merge import read_tables
+from cepheid.language.bound import Catalog
+from cepheid.language.drafts import Draft
+from cepheid.language.parameters import with_parameters
+from cepheid.language.tree import Query as Tree
+from cepheid.query import Query
+
+NULL_KEY = "NULL in SAME: the event is in no partition"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a query found in a table.
+
+    Attributes:
+        matches: a pyarrow Table, one row a match, in the order of SEMANTICS 7.2.
+        rejected: a pyarrow Table with the columns row (int64, in the caller's table), column and reason (text):
+            events without a time or type, and, where asked for, with NULL in SAME.
+        n_events: events read, rejected ones among them.
+        n_null_key: events with NULL in SAME, which are in no partition.
+        work: what the engine did.
+    """
+
+    matches: Any
+    rejected: Any
+    n_events: int
+    n_null_key: int
+    work: Work
+
+    @property
+    def n_matches(self) -> int:
+        return len(self.matches)
+
+
+def match(
+    events: Any,
+    query: Query | Draft | Tree | str,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+) -> Any:
+    """All matches of a query in a table, as the same kind of table.
+
+    Args:
+        events: a pyarrow Table, a pandas or Polars DataFrame, or several by event type:
+            ``{"Txn": table, "Denied": other}``.
+        query: a `cepheid.Query`, its text, or one made with `cepheid.build`.
+        time: the column of event time: timestamps, dates, ISO texts, or numbers with ``time_unit``.
+        type: the column of the event type, where the events have several types in one table.
+        order: the columns that order events of equal time; the number of the row by default.
+        time_unit: the unit of a time column of numbers, and of a bare number in a window: us, ms, s, min, h or d.
+        parameters: values for the query's parameters (``:limit``).
+        catalog: functions and stores that the query names.
+
+    Returns:
+        RETURN's columns, or the default ones: ``match_id``, first and last time, SAME's attributes, and a struct for
+        each variable. Matches come in the order in which they were decided.
+
+    Warns:
+        UserWarning: events were rejected (no time, no type).
+
+    Raises:
+        QueryError: the query does not fit the events, or cannot be run yet (`NotSupportedError`).
+        SchemaError, DataError, ParameterError: the events or parameters do not do.
+    """
+    result = run(
+        events,
+        query,
+        time=time,
+        type=type,
+        order=order,
+        time_unit=time_unit,
+        parameters=parameters,
+        catalog=catalog,
+    )
+    n_rejected = len(result.rejected)
+    if n_rejected:
+        reasons = pc.value_counts(result.rejected["reason"]).to_pylist()
+        said = "; ".join(f"{entry['counts']} x {entry['values']}" for entry in reasons[:5])
+        warnings.warn(
+            f"{n_rejected} of {result.n_events} events were rejected ({said}); cepheid.local.run returns them",
+            stacklevel=2,
+        )
+    given = next(iter(events.values())) if isinstance(events, Mapping) and events else events
+    return like_given(result.matches, given)
+
+
+def run(
+    events: Any,
+    query: Query | Draft | Tree | str,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+    reject_null_keys: bool = False,
+) -> Result:
+    """The same as `match`, with what was rejected and what it took.
+
+    Args:
+        events, query, time, type, order, time_unit, parameters, catalog: see `match`.
+        reject_null_keys: list events with NULL in SAME among the rejected ones.
+
+    Raises:
+        as `match`.
+    """
+    asked = Query.of(query)
+    keys = (order,) if isinstance(order, str) else tuple(order or ())
+    if isinstance(events, Mapping):
+        tables = {name: as_arrow(table, f"the events of {name!r}") for name, table in events.items()}
+        table, schema = read_tables(tables, time=time, time_unit=time_unit, type=type or "type", order=keys)
+    else:
+        table = as_arrow(events)
+        schema = schema_of(table, time=time, time_unit=time_unit, type=type, order=keys)
+    bound = with_parameters(asked.bind(schema, catalog), parameters or {})
+    batch = read_events(table, schema)
+    work = Work()
+    matches = run_engine(bound, batch, work=work)
+    rejected = batch.rejected.table()
+    if reject_null_keys and work.null_key_positions is not None:
+        rejected = pa.concat_tables([rejected, _null_keys(batch, work.null_key_positions)])
+    return Result(
+        matches=assemble(bound, batch, matches),
+        rejected=rejected,
+        n_events=len(table),
+        n_null_key=work.n_null_key,
+        work=work,
+    )
+
+
+def _null_keys(batch: EventBatch, positions: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
+    n = len(positions)
+    return pa.table(
+        {
+            "row": pa.array(batch.rows_of(positions), pa.int64()),
+            "column": pa.nulls(n, pa.string()),
+            "reason": pa.array([NULL_KEY] * n, pa.string()),
+        }
+    )
