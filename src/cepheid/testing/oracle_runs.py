@@ -12,7 +12,7 @@ from cepheid.language.structure import parts, patterns, with_parts
 from cepheid.language.tree import Event, Not, Or, Pattern, Policy, Repeat
 from cepheid.testing.oracle_assignments import Problem, broken, name_of, takes, until_holds
 from cepheid.testing.oracle_conditions import NOTHING_MORE, Binding, Path, all_hold, taken
-from cepheid.testing.oracle_states import State, Step, names
+from cepheid.testing.oracle_states import Looping, State, Step, as_parts, names
 from cepheid.testing.oracle_windows import END, Frame, Point, admits, at_event, closing
 
 Key: TypeAlias = frozenset[tuple[str, int]]
@@ -190,18 +190,21 @@ def n_most(pattern: Pattern) -> float:
             return sum(n_most(part) for part in parts(pattern))
 
 
-def alternatives(pattern: Pattern) -> Iterator[Pattern]:
+def alternatives(pattern: Pattern) -> Iterator[State]:
     """``pattern`` once for each choice of branches of the ORs outside of loops (SEMANTICS 3.2)."""
-    if isinstance(pattern, Or):
-        for part in pattern.parts:
-            yield from alternatives(part)
-    elif isinstance(pattern, (Event, Not)) or (
-        isinstance(pattern, Repeat) and (pattern.maximum is None or pattern.maximum > 1)
-    ):
-        yield pattern
-    else:
-        for chosen in itertools.product(*(alternatives(part) for part in parts(pattern))):
-            yield with_parts(pattern, chosen)
+    match pattern:
+        case Or():
+            for part in pattern.parts:
+                yield from alternatives(part)
+        case Repeat(maximum=1):
+            # An optional part is no loop; where it takes nothing, it leaves the variables of all branches empty.
+            for part_left in alternatives(pattern.part):
+                yield Looping(pattern, 0, None, part_left)
+        case Event() | Not() | Repeat():
+            yield pattern
+        case _:
+            for chosen in itertools.product(*(alternatives(part) for part in pattern.parts)):
+                yield with_parts(pattern, as_parts(chosen))
 
 
 class Runs(Reader):
@@ -362,7 +365,8 @@ class Backtracking(Reader):
             not run.bindings or self.closing(run) >= at_event(self.frame.stream[position])
         )
         state = self.read(run, position) if within else run.state
-        for step in self.ways(run.state if state is None else state):
+        left = [] if state is None else [step for step in self.ways(state) if step.element is not None]
+        for step in self.ways(run.state):
             if step.element is None:
                 outcome = self._ended(run, step)
                 if outcome is not None:
@@ -371,7 +375,12 @@ class Backtracking(Reader):
             if not within:
                 self._out_of_reach(run)
                 continue
-            new = None if state is None else self.take(run, step, position)
+            # The way may be closed, by the UNTIL of its loop.
+            still = next((way for way in left if way.element == step.element and way.path == step.path), None)
+            new = None
+            if still is not None:
+                left.remove(still)
+                new = self.take(run, still, position)
             if new is None:
                 self.latest = max(self.latest, at_event(self.frame.stream[position]))
                 continue

@@ -7,7 +7,7 @@ and `Choosing`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
@@ -182,7 +182,7 @@ class States:
             if step.element is not None:
                 found.append(replace(step, state=_iterating(state, step.state)))
             else:
-                complete = _iterating(state, DONE)
+                complete = replace(state, n_done=state.n_done + 1, current=None)
                 found += [further.after(step, leaves=could_go_on) for further in self._between(complete, path)]
         return found
 
@@ -279,7 +279,7 @@ class States:
             case Or():
                 left = [self.closed(part, closes, path) for part in state.parts]
                 waiting = [state_left for state_left in left if state_left is not None]
-                return Or(_as_parts(waiting)) if waiting else None
+                return Or(as_parts(waiting)) if waiting else None
             case AnyOf():
                 return self._closed_choice(_unbegun(state), closes, path)
             case Choosing():
@@ -296,7 +296,7 @@ class States:
         if all(step.element is not None for step in self.steps(head)):
             return _before(head, rest.parts)
         tail = self.closed(rest, closes, path)
-        return None if tail is None else _before(head, _as_parts([tail]))
+        return None if tail is None else _before(head, as_parts([tail]))
 
     def _closed_choice(self, state: Choosing, closes: Closes, path: Path) -> State | None:
         left: list[tuple[State, bool]] = []
@@ -368,7 +368,7 @@ class States:
         return Step(empty=empty_of(state.repeat, state.n_done), dropped=dropped)
 
 
-def _as_parts(states: list[State]) -> tuple[Pattern, ...]:
+def as_parts(states: Sequence[State]) -> tuple[Pattern, ...]:
     """States as the parts of a pattern: only the methods of `States` ever look inside."""
     return cast(tuple[Pattern, ...], tuple(states))
 
@@ -388,11 +388,11 @@ def _unbegun(node: AnyOf) -> Choosing:
 def _before(state: State, rest: tuple[Pattern, ...]) -> State:
     if state == DONE:
         return Seq(rest)
-    return Seq(_as_parts([state, *rest]))
+    return Seq(as_parts([state, *rest]))
 
 
 def _iterating(loop: Looping, state: State) -> Looping:
-    """The loop with ``state`` left of its current iteration."""
+    """The loop after an event was taken, with ``state`` left of its current iteration."""
     if state == DONE:
         return replace(loop, n_done=loop.n_done + 1, current=None, following=loop.repeat.part)
     return replace(loop, current=state, following=loop.repeat.part)

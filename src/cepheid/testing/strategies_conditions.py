@@ -1,0 +1,186 @@
+"""Hypothesis: random conditions over the variables of a random pattern, as text.
+
+Plain functions that draw, not strategies: making a strategy costs more than drawing from it.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+from cepheid.testing.strategies_features import Features
+
+_T = TypeVar("_T")
+
+COMPARISONS = ("<=", "<>", "=", "<", ">=", ">")
+
+CONSTANTS: Mapping[str, tuple[str, ...]] = {
+    "k": ("1", "2", "0"),
+    "x": ("1", "0", "2", "3", "-1"),
+    "f": ("1.5", "0.0", "2", "-1.5"),
+    "d": ("1.5", "0.25", "2", "-1"),
+    "s": ("'a'", "'b'", "''", "'ä'"),
+}
+"""Attribute -> constants that it is compared with."""
+
+NUMBERS = ("x", "k", "f", "d")
+
+FORMS: Mapping[str, tuple[str, ...]] = {
+    "constant": ("{v}.{a} {o} {c}",),
+    "cross": (
+        "{v}.{a} {o} {w}.{a}",
+        "{v}.{n} {o} {w}.{n}",
+        "{v}.{n} {o} {w}.{m}",
+        "{v}.{n} + {w}.{n} {o} 2",
+        "{v}.{n} - {w}.{m} {o} 0",
+        "{v}.{n} * {w}.{n} {o} {v}.{m}",
+        "{v}.{n} / {w}.{m} {o} 1",
+        "{v}.{n} % 2 {o} {w}.{m} % 2",
+        "-{v}.{n} {o} {w}.{m}",
+        "{w}.ts - {v}.ts {o} 2 seconds",
+        "{v}.ts + 3 seconds {o} {w}.ts",
+    ),
+    "aggregate": (
+        "count({p}) {o} 1",
+        "count({p}.x) {o} 2",
+        "{g}({p}.{n}) {o} 1",
+        "{g}({p}.{n}) {o} 1.5",
+        "{g}({p}.{n}) {o} {q}.{n}",
+        "{g}({p}.{n}) {o} count({q})",
+        "sum({p}.x * {p}.k) {o} {q}.x",
+        "count({p}) {o} {q}.k",
+    ),
+    "running": (
+        "{b}.{n} {o} {g}({b}.{n})",
+        "count({b}) <= {b}.x + 1",
+        "{b}.{n} {o} first({b}).{n}",
+        "{b}.{n} {o} last({b}).{n}",
+        "prev({b}).{n} {o} {g}({b}.{n})",
+        "{b}.{n} - {q}.{n} {o} {g}({b}.{n})",
+    ),
+    "prev": (
+        "{b}.{a} {o} prev({b}).{a}",
+        "{b}.{n} - prev({b}).{n} {o} 1",
+        "prev({b}).{n} {o} {q}.{n}",
+    ),
+    "first": (
+        "first({b}).{a} {o} {q}.{a}",
+        "last({b}).{a} {o} {q}.{a}",
+        "first({b}).{a} {o} {c}",
+        "last({b}).{a} {o} {c}",
+        "first({b}).{n} {o} last({b}).{n}",
+    ),
+    "null": ("{v}.{a} IS NOT NULL", "{v}.{a} IS NULL"),
+    "function": (
+        "abs({v}.x - {w}.x) {o} 1",
+        "coalesce({v}.x, {w}.k, 0) {o} 1",
+        "least({v}.x, {w}.k) {o} greatest({w}.x, 0)",
+        "round({v}.f) {o} {w}.x",
+        "floor({v}.d) {o} ceil({w}.f)",
+        "sqrt({v}.f) {o} 1.5",
+        "length({v}.s) {o} {w}.k",
+        "{v}.x BETWEEN 0 AND 2",
+        "{v}.x IN (1, 2, {w}.k)",
+        "{v}.x NOT IN (3, {w}.k)",
+        "{v}.s LIKE 'a%'",
+        "{v}.s NOT LIKE '_'",
+        "second({v}.ts) {o} second({w}.ts)",
+        "sign({v}.f) {o} sign({w}.x)",
+    ),
+    "remote": (
+        "{v}.x <= REMOTE levels[{w}.k].top",
+        "{v}.x IN REMOTE levels[{w}.k].known",
+        "{v}.x NOT IN REMOTE levels[{w}.k].known",
+        "REMOTE pairs[{v}.k, {w}.k] >= 1",
+    ),
+}
+"""Kind of condition -> its forms. ``v w`` are variables, ``p q`` variables that are not negated, ``b`` a loop;
+``a`` is an attribute and ``c`` a constant for it, ``n m`` are numbers, ``o`` compares, ``g`` aggregates."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A variable as conditions see it.
+
+    Attributes:
+        name: as written.
+        loop: it can have several elements.
+        negated: it stands under NOT.
+    """
+
+    name: str
+    loop: bool = False
+    negated: bool = False
+
+
+def pick(draw: st.DrawFn, options: Sequence[_T]) -> _T:
+    """One of ``options``, the first when shrunk."""
+    return options[0] if len(options) == 1 else draw(st.sampled_from(options))
+
+
+def condition(draw: st.DrawFn, names: Sequence[Name], features: Features) -> str:
+    """One operand of AND."""
+    positive = [name for name in names if not name.negated]
+    some_loop = any(name.loop for name in positive)
+    kinds = ["constant", "constant"]
+    if Features.CROSS in features and len(names) > 1:
+        kinds += ["cross"] * 4
+    if Features.AGGREGATES in features:
+        kinds += ["aggregate"] * 2 + ["running"] * some_loop
+    if Features.PREV in features:
+        kinds += ["prev"] * 2 * some_loop
+    if Features.FIRST_LAST in features:
+        kinds += ["first"] * 2 * some_loop
+    if Features.LOGIC in features:
+        kinds += ["or", "not", "null"]
+    if Features.FUNCTIONS in features:
+        kinds += ["function"]
+    if Features.REMOTE in features:
+        kinds += ["remote"] * 2
+    kind = pick(draw, kinds)
+    if kind in ("or", "not"):
+        # Two negated variables in one condition are refused.
+        simple = ["constant"]
+        simple += ["cross"] if Features.CROSS in features and len(positive) > 1 else []
+        simple += ["aggregate"] if Features.AGGREGATES in features else []
+        inner = [_of_kind(draw, pick(draw, simple), positive) for _ in range(2 if kind == "or" else 1)]
+        return f"({' OR '.join(inner)})" if kind == "or" else f"NOT ({inner[0]})"
+    return _of_kind(draw, kind, names)
+
+
+def _of_kind(draw: st.DrawFn, kind: str, names: Sequence[Name]) -> str:
+    form = pick(draw, FORMS[kind])
+    positive = [name for name in names if not name.negated]
+    chosen: dict[str, str] = {}
+    for _, letter, _, _ in string.Formatter().parse(form):
+        if letter is None or letter in chosen:
+            continue
+        match letter:
+            case "v":
+                chosen[letter] = pick(draw, names).name
+            case "w":
+                others = [name for name in positive if name.name != chosen.get("v")]
+                chosen[letter] = pick(draw, others or positive).name
+            case "p":
+                chosen[letter] = pick(draw, positive).name
+            case "q":
+                taken = (chosen.get("p"), chosen.get("b"))
+                others = [name for name in positive if name.name not in taken]
+                chosen[letter] = pick(draw, others or positive).name
+            case "b":
+                chosen[letter] = pick(draw, [name for name in positive if name.loop]).name
+            case "a":
+                chosen[letter] = pick(draw, tuple(CONSTANTS))
+            case "c":
+                chosen[letter] = pick(draw, CONSTANTS[chosen["a"]])
+            case "n" | "m":
+                chosen[letter] = pick(draw, NUMBERS)
+            case "o":
+                chosen[letter] = pick(draw, COMPARISONS)
+            case _:
+                chosen[letter] = pick(draw, ("max", "min", "avg", "sum"))
+    return form.format(**chosen)
