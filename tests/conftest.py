@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+SOURCE = str(Path(__file__).resolve().parents[1] / "src")
 
 # No deadline: the first example may compile a kernel or start a session.
 _SLOW_START = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -48,6 +51,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     folder = tmp_path_factory.mktemp("spark")
     # PySpark reads the interpreter of its workers from the environment, not from the session's settings.
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # The workers find what the tests find, also where cepheid is not installed.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
     session = (
         SparkSession.builder.master("local[2]")
         .appName("cepheid-tests")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cepheid.language import builder as build
     from cepheid.language.bound import Catalog, Function, Store
     from cepheid.local import match
-    from cepheid.local import match
     from cepheid.query import Query
     from cepheid.spark.detect import detect
 
@@ -35,7 +34,6 @@ _LAZY = {
     "Store": "cepheid.language.bound",
     "build": "cepheid.language.builder",
     "detect": "cepheid.spark.detect",
-    "match": "cepheid.local",
     "match": "cepheid.local",
 }
 """Public name -> the module that holds it (or that it is), imported when the name is first used."""
