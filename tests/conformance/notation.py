@@ -182,7 +182,7 @@ def written(match: OracleMatch, names: Mapping[OracleEvent, str], bound: BoundQu
 
 
 def _number(microseconds: int) -> str:
-    return f"{microseconds / SECOND_US:g}"
+    return f"{microseconds / SECOND_US:.6f}".rstrip("0").rstrip(".")
 
 
 def one_line(text: str) -> str:
