@@ -1,6 +1,6 @@
 """The examples in the documentation, as cases.
 
-A block that begins with ```` ```cep ```` has a line for each fact, by its first word; a line that begins with a
+A block that begins with ```` ```text ```` has a line for each fact, by its first word; a line that begins with a
 blank goes on with the one before:
 
     events     A@1 B@3
@@ -25,7 +25,7 @@ from cepheid.events.types import BOOL, FLOAT, INT, TEXT, DataType, set_of
 from cepheid.language.bound import Catalog, Store
 from tests.conformance.notation import Case, literal
 
-_BLOCK = re.compile(r"^( *)```cep\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^( *)```text\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _LINE = re.compile(r"(events|query|match|none|watermark|timed out|late|rejected|returns|store)\b\s*(.*)", re.DOTALL)
 _ENTRY = re.compile(r"(\w+)\[(.*?)\](?:\.(\w+))?\s*=\s*(.*)")
 
