@@ -226,11 +226,14 @@ class Lowering:
                 self._emit_as(operand, scope, self._shape(operand))
                 self._op(k.IS_NOT_NULL if negated else k.IS_NULL)
                 return INT_SHAPE
+            case In(options=(), negated=negated):  # an empty list holds nothing
+                self._op(k.PUSH_INT_CONST, int(negated))
+                return INT_SHAPE
             case In(operand=operand, options=options, negated=negated):
                 for number, option in enumerate(options):
                     self._compare("=", operand, option, scope)
                     if number:
-                        self._op(k.OR)
+                        self._op(k.OR_OF_IN)
                 if negated:
                     self._op(k.NOT)
                 return INT_SHAPE

@@ -82,6 +82,7 @@ class _Compiler:
         automaton = self.automaton
         edges = [self._guards(edge) for edge in automaton.edges]
         accepts = [self._accept_guards(state) for state in automaton.states]
+        closings = [self._closing_guards(state) for state in automaton.states]
         list_ranges = [self._lists_of(state) for state in automaton.states]
         buffers = self._buffers()
         width = max((hi - lo for lo, hi in list_ranges), default=0)
@@ -102,12 +103,14 @@ class _Compiler:
                     *absences,
                     first,
                     len(updates),
-                    int(edge.after_accept),
                 ]
             )
         state_rows = []
-        for state, (guards, absences), (lo, hi) in zip(automaton.states, accepts, list_ranges, strict=True):
-            full = -1 if state.full_at is None else self.registers.count(state.element)
+        for state, (guards, absences), closing, (lo, hi) in zip(
+            automaton.states, accepts, closings, list_ranges, strict=True
+        ):
+            closes = state.full_at is not None and (state.over_when_full or state.closing_tests or state.closing_absences)
+            full = self.registers.count(state.element) if closes else -1
             state_rows.append(
                 [
                     state.element,
@@ -119,6 +122,9 @@ class _Compiler:
                     lo,
                     hi,
                     0 if state.edges else (1 if guards[0] != guards[1] or state.absences else k.BARE_FINAL),
+                    int(state.over_when_full),
+                    *closing[0],
+                    *closing[1],
                 ]
             )
         self._place_slots(registers_at)
@@ -156,8 +162,12 @@ class _Compiler:
             needs=Needs(
                 large=any(not row[k.IS_FUSED] for row in self.tables.conditions),
                 free=bool(self.absences),
-                accept=any(state.accepting is not Accepting.NO and row[k.IS_FINAL] != k.BARE_FINAL
-                    for state, row in zip(automaton.states, state_rows, strict=True)),
+                accept=any(
+                    (state.accepting is not Accepting.NO and row[k.IS_FINAL] != k.BARE_FINAL)
+                    or state.closing_tests
+                    or state.closing_absences
+                    for state, row in zip(automaton.states, state_rows, strict=True)
+                ),
                 tally=any(row[0] in k.TALLIES for row in updates),
                 fire=late,
                 varying=not all(e.minimum == 1 and e.maximum == 1 for e in automaton.elements[: automaton.n_positive]),
@@ -187,6 +197,10 @@ class _Compiler:
         ]
         rows.extend(self.lowering.test(test) for test in state.tests)
         return self._add_conditions(rows), self._add_absences(state.absences)
+
+    def _closing_guards(self, state: State) -> tuple[tuple[int, int], tuple[int, int]]:
+        rows = [self.lowering.test(test) for test in state.closing_tests]
+        return self._add_conditions(rows), self._add_absences(state.closing_absences)
 
     def _add_conditions(self, rows: Sequence[list[int]]) -> tuple[int, int]:
         first = len(self.tables.conditions)

@@ -18,7 +18,7 @@ from cepheid.kernels.layout import (
     ACCEPTS,
     ACCEPTS_ALSO,
     ACCEPTS_LATE,
-    AFTER_ACCEPT,
+    ACCEPT_FROM,
     BARE_FINAL,
     BUFFER_ELEMENT,
     BUFFER_FULL,
@@ -26,6 +26,7 @@ from cepheid.kernels.layout import (
     BUFFER_KEYS_TO,
     BUFFER_WIDTH,
     Bytes,
+    CLOSE_FROM,
     DONE,
     EDGE_WIDTH,
     ELEMENT,
@@ -82,6 +83,7 @@ from cepheid.kernels.layout import (
     M_TAIL,
     NO_ROW,
     OUTPUT_FULL,
+    OVER_WHEN_FULL,
     PARENT,
     POOL_FULL,
     P_BUFFERS,
@@ -159,7 +161,6 @@ def qualifies(
     nulls: Bytes,
     large: Large,
     free: Free,
-    accept: Accept,
 ) -> int:
     """Whether the edge at ``plan[edge:]`` may be taken: 1 yes, 0 no, -1 no and never again."""
     for k in range(plan[edge + GUARD_FROM], plan[edge + GUARD_TO]):
@@ -170,8 +171,6 @@ def qualifies(
         answer = free(first, last, row_id, row, current, plan, pool, reals, ints, floats, nulls, large)
         if answer != 1:
             return answer
-    if plan[edge + AFTER_ACCEPT] and accept(row_id, row, plan, pool, reals, ints, floats, nulls, large, free):
-        return 0
     return 1
 
 
@@ -193,17 +192,20 @@ def take(
     free: Free,
     accept: Accept,
     tally: Tally,
-) -> None:
-    """Take an edge: make the row that it leads to, or the match. The caller has made sure of room."""
+) -> bool:
+    """Take an edge: make the row that it leads to, or the match. The caller has made sure of room.
+
+    Returns:
+        False where the event fills a loop, and what the loop's end closes does not hold: nothing has changed.
+    """
     target = plan[edge + TARGET]
     state = plan[P_STATES] + target * STATE_WIDTH
     if plan[state + IS_FINAL] == BARE_FINAL:
         emit(row_id, current, plan[edge + ELEMENT], time, current, plan, pool, out)
         if row_id >= 0 and plan[P_RUN_FIELD] >= 0 and not plan[edge + FORKS]:
             end_run(row, plan, pool)
-        return
+        return True
     made_id = pool[M_HEAD]
-    pool[M_HEAD] = made_id + 1
     made = row_of(made_id, plan, pool)
     registers, width = plan[P_REGISTERS], plan[P_ROW_WIDTH]
     for field in range(LINKS, registers):
@@ -241,6 +243,11 @@ def take(
             reals[reals_of(made, plan, pool) + plan[at + 4]] = 0.0
         else:
             tally(at, made, current, plan, pool, reals, ints, floats, nulls)
+    full_register = plan[state + FULL_REGISTER]
+    full = full_register >= 0 and pool[made + registers + full_register] >= plan[state + FULL_COUNT]
+    if full and not accept(state + CLOSE_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, large, free):
+        return False
+    pool[M_HEAD] = made_id + 1
     run_field = plan[P_RUN_FIELD]
     if run_field >= 0:
         if row_id < 0:
@@ -251,19 +258,19 @@ def take(
         pool[pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1))] = made_id
     mode = plan[state + ACCEPTS]
     if mode != REJECTS:
-        full_register = plan[state + FULL_REGISTER]
-        full = plan[state + IS_FINAL] != 0 or (
-            full_register >= 0 and pool[made + registers + full_register] >= plan[state + FULL_COUNT]
-        )
-        if mode != ACCEPTS_LATE or full:
-            accepted = accept(made_id, made, plan, pool, reals, ints, floats, nulls, large, free)
+        over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] != 0)
+        if mode != ACCEPTS_LATE or over:
+            accepted = accept(
+                state + ACCEPT_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, large, free
+            )
             if accepted:
                 emit(made_id, -1, -1, time, current, plan, pool, out)
-            if full or (accepted and mode != ACCEPTS_ALSO):
+            if over or (accepted and mode != ACCEPTS_ALSO):
                 if run_field >= 0:
                     end_run(made, plan, pool)
-                return
+                return True
     link(made_id, made, target, plan, pool, ints, nulls)
+    return True
 
 
 @kernel(macro=True)
@@ -442,14 +449,14 @@ def advance(
                             if not (fit >> plan[edge + ELEMENT]) & 1:
                                 continue
                             answer = qualifies(
-                                edge, row_id, row, number, plan, pool, reals, ints, floats, nulls, large, free, accept
+                                edge, row_id, row, number, plan, pool, reals, ints, floats, nulls, large, free
                             )
                             if answer == 1:
-                                take(
+                                taken = take(
                                     edge, row_id, row, number, time, plan, pool, reals, ints, floats, nulls, out,
                                     large, free, accept, tally,
                                 )
-                                if not plan[edge + FORKS] and (not starting or plan[P_ONE_START]):
+                                if taken and not plan[edge + FORKS] and (not starting or plan[P_ONE_START]):
                                     gone = True
                                     break
                             elif answer < 0 and edges_to - edges_from == 1:

@@ -67,6 +67,7 @@ from cepheid.kernels.layout import (
     N_ITERATED,
     OP,
     OR,
+    OR_OF_IN,
     PARENT,
     POWER,
     PUSH_ABSENT,
@@ -148,10 +149,12 @@ def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: F
 
 @kernel()
 def _combine(op: int, tag: int, base_ints: int, pool: Ints) -> None:
-    """AND or OR of the two on top: absent operands are neutral, then as in SQL."""
+    """AND or OR of the two on top: absent operands are neutral (but in IN), then as in SQL."""
     tag_a, tag_b = pool[tag], pool[tag + 1]
     a, b = pool[base_ints + tag], pool[base_ints + tag + 1]
-    if tag_a == ABSENT:
+    if op == OR_OF_IN and (tag_a == ABSENT or tag_b == ABSENT):
+        pool[tag] = ABSENT
+    elif tag_a == ABSENT:
         pool[tag] = tag_b
         pool[base_ints + tag] = b
     elif tag_b != ABSENT:
@@ -345,7 +348,7 @@ def _stack(
                 pool[tag] = ABSENT
             else:
                 _push_register(at, tag, row, plan, pool, reals)
-        elif op == AND or op == OR:
+        elif op == AND or op == OR or op == OR_OF_IN:
             tag -= 1
             _combine(op, tag, base_ints, pool)
         elif op == NOT:

@@ -6,10 +6,7 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ACCEPTS,
     ACCEPTS_LATE,
-    ACCEPT_ABSENCE_FROM,
-    ACCEPT_ABSENCE_TO,
     ACCEPT_FROM,
-    ACCEPT_TO,
     Bytes,
     DONE,
     Floats,
@@ -39,6 +36,7 @@ from cepheid.kernels.signatures import Large, Free, Accept
 
 @kernel(entry=True)
 def accepts(
+    at: int,
     row_id: int,
     row: int,
     plan: Ints,
@@ -50,12 +48,15 @@ def accepts(
     large: Large,
     free: Free,
 ) -> bool:
-    """Whether the conditions that the end of a match closes hold for a row."""
-    at = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
-    for k in range(plan[at + ACCEPT_FROM], plan[at + ACCEPT_TO]):
+    """Whether what the end of a match, or of a loop, closes holds for a row.
+
+    Args:
+        at: where four fields lie in ``plan``: first condition, after the last, first absence, after the last.
+    """
+    for k in range(plan[at], plan[at + 1]):
         if not holds(k, row_id, row, -1, -1, plan, pool, reals, ints, floats, nulls, large):
             return False
-    first, last = plan[at + ACCEPT_ABSENCE_FROM], plan[at + ACCEPT_ABSENCE_TO]
+    first, last = plan[at + 2], plan[at + 3]
     return first == last or free(first, last, row_id, row, -1, plan, pool, reals, ints, floats, nulls, large) == 1
 
 
@@ -97,7 +98,7 @@ def fire(
                 length = pool[row + STATE] >> LENGTH_SHIFT
                 if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
                     return OUTPUT_FULL
-                if accept(row_id, row, plan, pool, reals, ints, floats, nulls, large, free):
+                if accept(state + ACCEPT_FROM, row_id, row, plan, pool, reals, ints, floats, nulls, large, free):
                     # Without a window the end of the input decides: the greatest time there is.
                     decided = pool[row + START] + within if within >= 0 else INT_MAX
                     emit(row_id, -1, -1, decided, -1 - run, plan, pool, out)

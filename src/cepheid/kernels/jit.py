@@ -29,7 +29,7 @@ def _machine_types() -> dict[str, Any]:
     arrays = (ints, ints, floats, ints, floats, nulls)  # plan, pool, reals, ints, floats, nulls
     large = types.FunctionType(truth(*[word] * 5, *arrays))
     free = types.FunctionType(word(*[word] * 5, *arrays, large))
-    accept = types.FunctionType(truth(*[word] * 2, *arrays, large, free))
+    accept = types.FunctionType(truth(*[word] * 3, *arrays, large, free))
     return {
         "int": word,
         "float": real,

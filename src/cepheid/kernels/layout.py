@@ -123,6 +123,7 @@ PUSH_MEAN_FLOAT = 20
 PUSH_BOUND = 21  # 1 where source a names an event, else 0
 TO_FLOAT = 30  # ARG: index into `reals` of the divisor (decimals), or -1
 AND, OR, NOT, IS_NULL, IS_NOT_NULL, ABSENT_AS_NULL, DISTANCE = 31, 32, 33, 34, 35, 36, 37
+OR_OF_IN = 38  # as OR, but absent where an operand is: IN is one comparison
 # two operands, NULL or absent where one is ...
 ADD_INT, SUB_INT, MUL_INT, MOD_INT = 40, 41, 42, 43
 ADD_FLOAT, SUB_FLOAT, MUL_FLOAT, DIV_FLOAT, MOD_FLOAT, POWER = 44, 45, 46, 47, 48, 49
@@ -172,8 +173,7 @@ FORKS = 3  # 1: the partial match also stays as it is (any)
 GUARD_FROM, GUARD_TO = 4, 5  # conditions
 ABSENCE_FROM, ABSENCE_TO = 6, 7  # rows of the table `absences`
 UPDATE_FROM, UPDATE_TO = 8, 9
-AFTER_ACCEPT = 10  # 1: taken only where the source state does not accept as it stands
-EDGE_WIDTH = 11
+EDGE_WIDTH = 10
 
 # --- absences (NOT): rows of the table `absences` ---------------------------------------------------------
 # No event of buffer NEGATED lies between the events LEFT and RIGHT and satisfies the conditions.
@@ -210,13 +210,14 @@ REJECTS = 0
 ACCEPTS_AT_ONCE = 1  # a match, at the event
 ACCEPTS_LATE = 2  # a match when nothing more can be taken
 ACCEPTS_ALSO = 3  # a match at the event, and the partial match goes on (any)
-ACCEPT_FROM, ACCEPT_TO = 2, 3  # conditions
-ACCEPT_ABSENCE_FROM, ACCEPT_ABSENCE_TO = 4, 5
-FULL_REGISTER, FULL_COUNT = 6, 7  # nothing more can be taken when this register is at this count (-1: never)
+ACCEPT_FROM = 2  # what must hold at the end of the match: conditions (from, to) and absences (from, to)
+FULL_REGISTER, FULL_COUNT = 6, 7  # the loop is full when this register is at this count (-1: never)
 STATE_LISTS_FROM, STATE_LISTS_TO = 8, 9
 IS_FINAL = 10  # nothing more can be taken in this state: 1, or BARE_FINAL where nothing is left to be tested either
 BARE_FINAL = 2
-STATE_WIDTH = 11
+OVER_WHEN_FULL = 11  # 1: nothing but the loop could go on
+CLOSE_FROM = 12  # what must hold when the loop is full, as at ACCEPT_FROM
+STATE_WIDTH = 16
 
 # --- return codes ----------------------------------------------------------------------------------
 DONE = 0

@@ -42,5 +42,5 @@ def element_of(row: int, plan: Ints, pool: Ints) -> int:
 @kernel(macro=True)
 def bucket_of(key: int, n_buckets: int) -> int:
     """The bucket of a key; the number of buckets is a power of two, at most 2**31."""
-    mixed = ((key ^ (key >> 32)) & 0xFFFFFFFF) * 2654435769
+    mixed = ((key ^ (key >> 31)) & 0x7FFFFFFF) * 2654435769
     return (mixed >> 15) & (n_buckets - 1)

@@ -59,6 +59,7 @@ def no_free(
 
 @kernel(entry=True)
 def no_accept(
+    at: int,
     row_id: int,
     row: int,
     plan: Ints,

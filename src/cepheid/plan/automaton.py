@@ -121,7 +121,6 @@ class Edge:
         forks: the partial match also stays as it is (any).
         counts, tests, absences: what must hold.
         remembers: negated elements whose gap this step closes, and whose test comes later.
-        after_accept: only where the source state does not accept as it stands (reluctant ends).
     """
 
     source: int | None
@@ -134,7 +133,6 @@ class Edge:
     tests: tuple[Test, ...]
     absences: tuple[Absence, ...]
     remembers: tuple[int, ...]
-    after_accept: bool = False
 
 
 class Accepting(Enum):
@@ -156,7 +154,9 @@ class State:
         edges: numbers of the edges that leave it, in order of preference.
         accepting: when it is a match.
         counts, tests, absences: what must hold at the end of the match.
-        full_at: with this many events of its element nothing more can be taken, or None.
+        full_at: with this many events the loop of its element is full, or None.
+        over_when_full: nothing can be taken then.
+        closing_tests, closing_absences: what must hold for the event that fills the loop to be taken (next).
     """
 
     index: int
@@ -167,6 +167,9 @@ class State:
     tests: tuple[Test, ...] = ()
     absences: tuple[Absence, ...] = ()
     full_at: int | None = None
+    over_when_full: bool = False
+    closing_tests: tuple[Test, ...] = ()
+    closing_absences: tuple[Absence, ...] = ()
 
 
 @dataclass(frozen=True)

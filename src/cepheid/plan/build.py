@@ -224,27 +224,32 @@ class _Builder:
         options = self._options(state)
         edges = self._edges_of_options(state, options)
         element = self.positive[state]
+        n = len(self.positive)
+        state_of = State(state, state, tuple(edges), Accepting.NO)
+        if element.loop and element.maximum is not None and not self.any:
+            # An event that fills a loop closes it, so what the end of the loop settles decides whether it qualifies.
+            closed = frozenset({(state, CLOSED)})
+            state_of = replace(
+                state_of,
+                full_at=element.maximum,
+                over_when_full=[o for o in options if o is not None] == [state],
+                closing_tests=self._tests(closed, Situation()),
+                closing_absences=self._absences(state, state, closed, Situation()),
+            )
         if None not in options:
-            return State(state, state, tuple(edges), Accepting.NO)
+            return state_of
         if self.any:
             accepting = Accepting.ALSO
         else:
             accepting = Accepting.AT_ONCE if options[0] is None else Accepting.LATE
-        n = len(self.positive)
         skipped = frozenset(range(state + 1, n))
         settled = self._settled(state, skipped, None)
-        full_at = None
-        if element.maximum is not None and [o for o in options if o is not None] == [state]:
-            full_at = element.maximum
-        return State(
-            index=state,
-            element=state,
-            edges=tuple(edges),
+        return replace(
+            state_of,
             accepting=accepting,
             counts=self._closing_counts(state),
             tests=self._tests(settled, Situation(skipped=skipped)),
             absences=self._absences(state, n, settled, Situation(skipped=skipped)),
-            full_at=full_at,
         )
 
     def _closing_counts(self, state: int) -> tuple[CountTest, ...]:
@@ -255,16 +260,13 @@ class _Builder:
 
     def _edges_of_options(self, state: int | None, options: Sequence[int | None]) -> list[int]:
         numbers = []
-        accepts_before = False
         for option in options:
-            if option is None:
-                accepts_before = True
-                continue
-            numbers.append(len(self.edges))
-            self.edges.append(self._edge(state, option, after_accept=accepts_before and not self.any))
+            if option is not None:
+                numbers.append(len(self.edges))
+                self.edges.append(self._edge(state, option))
         return numbers
 
-    def _edge(self, state: int | None, taken: int, after_accept: bool) -> Edge:
+    def _edge(self, state: int | None, taken: int) -> Edge:
         loops = state == taken
         first = 0 if state is None else state + 1
         skipped = frozenset() if loops else frozenset(range(first, taken))
@@ -288,7 +290,6 @@ class _Builder:
             tests=self._tests(settled, situation),
             absences=() if state is None else self._absences(state, taken, settled, situation),
             remembers=() if state is None or loops else self._remembered(state, taken),
-            after_accept=after_accept,
         )
 
     def _settled(self, state: int | None, skipped: frozenset[int], taken: int | None) -> frozenset[tuple[int, int]]:
