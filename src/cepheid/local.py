@@ -48,6 +48,7 @@ class Result:
 
     @property
     def n_matches(self) -> int:
+        """The number of matches."""
         return len(self.matches)
 
 

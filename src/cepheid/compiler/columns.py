@@ -48,7 +48,7 @@ class KernelEvents:
 
     def times(self, indices: Ints) -> Ints:
         """The times of the events at these indices, us."""
-        return self.ints[:self.n][indices]
+        return self.ints[: self.n][indices]
 
 
 def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
@@ -216,7 +216,7 @@ def _gather(
     )
 
 
-def _shaped(column: Column, request: Request) -> tuple[NDArray[np.int64] | NDArray[np.float64], Bools | None]:
+def _shaped(column: Column, request: Request) -> tuple[NDArray[Any], Bools | None]:
     """The values of a column in the shape that the plan wants, and where they are not NULL."""
     shape = request.shape
     values, valid = column.values, column.valid

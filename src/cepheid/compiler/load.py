@@ -141,10 +141,10 @@ def relinkers() -> tuple[Callable[..., None], Callable[..., None]]:
 def _compiled(load: Callable[[], T]) -> T:
     """What ``load`` gives, with Numba set up for the kernels that it imports."""
     with _LOCK:
-        jit = importlib.import_module("cepheid.kernels.jit")
+        jit: Any = importlib.import_module("cepheid.kernels.jit")
         if not jit.ENABLED:
             return load()
-        from numba.core import config
+        config: Any = importlib.import_module("numba.core.config")
 
         folder = _cache_folder_once()
         jit.CACHED = folder is not None

@@ -98,6 +98,7 @@ class Lowering:
         return condition(first, len(self.tables.code))
 
     def unsupported(self, what: str, node: Expression) -> NotSupportedError:
+        """The error for something between events that the table cannot hold."""
         span = node.span
         return NotSupportedError(
             f"the compiled engine cannot run {what} yet",
@@ -453,4 +454,3 @@ class _Scope:
 
     def _slot(self, register: int) -> Operand:
         return Operand(k.FROM_SLOT, register)
-

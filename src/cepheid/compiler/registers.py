@@ -60,12 +60,15 @@ class Registers:
         self.n_floats = 0
 
     def slot(self, which: str, element: int) -> int:
+        """The register of a `Slot`, which is given out where it is new."""
         return self._of(Slot(which, element))
 
     def count(self, element: int) -> int:
+        """The register of a `Count`."""
         return self._of(Count(element))
 
     def tally(self, function: str, element: int, argument: Expression, shape: Shape) -> Tally:
+        """The registers of an aggregate over an expression on one element."""
         column = self.requests.leaf(argument, shape, self.automaton.bound.types)
         wanted = Tally(function, element, column, shape)
         if wanted not in self.numbers:

@@ -109,7 +109,9 @@ class _Compiler:
         for state, (guards, absences), closing, (lo, hi) in zip(
             automaton.states, accepts, closings, list_ranges, strict=True
         ):
-            closes = state.full_at is not None and (state.over_when_full or state.closing_tests or state.closing_absences)
+            closes = state.full_at is not None and (
+                state.over_when_full or state.closing_tests or state.closing_absences
+            )
             full = self.registers.count(state.element) if closes else -1
             state_rows.append(
                 [
@@ -128,7 +130,7 @@ class _Compiler:
                 ]
             )
         self._place_slots(registers_at)
-        starts = [number for number in automaton.starts]
+        starts = list(automaton.starts)
         self.list_edges.extend(starts)
         elements = 0
         for number in starts:
@@ -314,9 +316,7 @@ class _Compiler:
             return []
         first = len(self.tables.code)
         column = self.partition_column
-        self.tables.code.append(
-            [k.COMPARE_INTS, k.EQ, k.FROM_CURRENT, 0, column, k.FROM_LAST, 0, column]
-        )
+        self.tables.code.append([k.COMPARE_INTS, k.EQ, k.FROM_CURRENT, 0, column, k.FROM_LAST, 0, column])
         return [condition(first, first + 1, fused=True)]
 
     def _lists_of(self, state: State) -> tuple[int, int]:

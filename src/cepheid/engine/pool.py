@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cepheid.compiler.columns import KernelEvents
-from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.load import relinkers
+from cepheid.compiler.tables import CompiledPlan
 from cepheid.kernels import layout as k
 
 FIRST_ROWS = 1 << 10  # small enough to stay in the processor's cache while windows are short

@@ -40,6 +40,7 @@ class Work:
 
     @property
     def n_null_key(self) -> int:
+        """The number of events with NULL in SAME."""
         return 0 if self.null_key_positions is None else len(self.null_key_positions)
 
 
@@ -78,7 +79,9 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
     while (code := loaded.advance(plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
         pool.make_room(code)
     if plan[k.P_RUN_FIELD] >= 0:  # the input has ended: no event can come any more
-        while (code := loaded.fire(0, True, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:3])) != k.DONE:
+        while (
+            code := loaded.fire(0, True, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:3])
+        ) != k.DONE:
             pool.make_room(code)
     if work is not None:
         work.n_events = len(batch)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENCE_WIDTH,
-    Bytes,
     FATAL,
-    Floats,
-    Ints,
     KEPT_EVENT,
     KEPT_KEY,
     KEPT_NEXT,
@@ -20,13 +17,16 @@ from cepheid.kernels.layout import (
     M_KEPT_HEADS,
     M_KEPT_TAIL,
     NEGATED,
+    P_ABSENCES,
     PROBE_FROM,
     PROBE_TO,
-    P_ABSENCES,
     RIGHT_ARG,
     RIGHT_SOURCE,
     TRIED_FROM,
     TRIED_TO,
+    Bytes,
+    Floats,
+    Ints,
 )
 from cepheid.kernels.predicates import holds, key_of, locate
 from cepheid.kernels.rows import bucket_of

@@ -15,17 +15,16 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENCE_FROM,
     ABSENCE_TO,
+    ACCEPT_FROM,
     ACCEPTS,
     ACCEPTS_ALSO,
     ACCEPTS_LATE,
-    ACCEPT_FROM,
     BARE_FINAL,
     BUFFER_ELEMENT,
     BUFFER_FULL,
     BUFFER_KEYS_FROM,
     BUFFER_KEYS_TO,
     BUFFER_WIDTH,
-    Bytes,
     CLOSE_FROM,
     DONE,
     EDGE_WIDTH,
@@ -37,12 +36,10 @@ from cepheid.kernels.layout import (
     FORKS,
     FULL_COUNT,
     FULL_REGISTER,
-    Floats,
     GUARD_FROM,
     GUARD_TO,
     INCREMENT,
     IS_FINAL,
-    Ints,
     KEPT_BUFFER,
     KEPT_EVENT,
     KEPT_KEY,
@@ -75,24 +72,22 @@ from cepheid.kernels.layout import (
     M_OUT_ENTRIES,
     M_OUT_MATCHES,
     M_ROW,
-    M_RUNS,
     M_RUN_CAPACITY,
     M_RUN_HEAD,
     M_RUN_TAIL,
+    M_RUNS,
     M_STAGE,
     M_TAIL,
     NO_ROW,
     OUTPUT_FULL,
     OVER_WHEN_FULL,
-    PARENT,
-    POOL_FULL,
     P_BUFFERS,
     P_EACH,
     P_EDGES,
     P_FANOUT,
     P_KEEP,
-    P_LISTS,
     P_LIST_EDGES,
+    P_LISTS,
     P_N_BUFFERS,
     P_N_LISTS,
     P_N_REALS,
@@ -103,6 +98,8 @@ from cepheid.kernels.layout import (
     P_STATES,
     P_UPDATES,
     P_WITHIN,
+    PARENT,
+    POOL_FULL,
     REJECTS,
     ROW_KEYS_FROM,
     ROW_KEYS_TO,
@@ -122,11 +119,14 @@ from cepheid.kernels.layout import (
     UPDATE_FROM,
     UPDATE_TO,
     UPDATE_WIDTH,
+    Bytes,
+    Floats,
+    Ints,
 )
 from cepheid.kernels.output import emit, end_run
 from cepheid.kernels.predicates import holds, key_of
 from cepheid.kernels.rows import bucket_of, reals_of, row_of
-from cepheid.kernels.signatures import Large, Free, Accept, Tally, Fire
+from cepheid.kernels.signatures import Accept, Fire, Free, Large, Tally
 
 
 @kernel(macro=True)
@@ -260,9 +260,7 @@ def take(
     if mode != REJECTS:
         over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] != 0)
         if mode != ACCEPTS_LATE or over:
-            accepted = accept(
-                state + ACCEPT_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, large, free
-            )
+            accepted = accept(state + ACCEPT_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, large, free)
             if accepted:
                 emit(made_id, -1, -1, time, current, plan, pool, out)
             if over or (accepted and mode != ACCEPTS_ALSO):
@@ -305,9 +303,7 @@ def keep(fit: int, number: int, time: int, plan: Ints, pool: Ints, ints: Ints, n
         at = plan[P_BUFFERS] + b * BUFFER_WIDTH
         if not (fit >> plan[at + BUFFER_ELEMENT]) & 1:
             continue
-        key, known = key_of(
-            plan[at + BUFFER_KEYS_FROM], plan[at + BUFFER_KEYS_TO], 0, number, plan, pool, ints, nulls
-        )
+        key, known = key_of(plan[at + BUFFER_KEYS_FROM], plan[at + BUFFER_KEYS_TO], 0, number, plan, pool, ints, nulls)
         if not known:
             continue
         kept = pool[M_KEPT_HEAD]
@@ -385,7 +381,10 @@ def advance(
         time = ints[TIME_COLUMN * n + i]
         number = base + i
         if pool[M_STAGE] == 0:
-            if has_runs and deadlines(time, False, plan, pool, reals, ints, floats, nulls, out, large, free, accept) != DONE:
+            if (
+                has_runs
+                and deadlines(time, False, plan, pool, reals, ints, floats, nulls, out, large, free, accept) != DONE
+            ):
                 return OUTPUT_FULL
             if plan[P_KEEP] >= 0:
                 forget(time, plan, pool)
@@ -453,8 +452,22 @@ def advance(
                             )
                             if answer == 1:
                                 taken = take(
-                                    edge, row_id, row, number, time, plan, pool, reals, ints, floats, nulls, out,
-                                    large, free, accept, tally,
+                                    edge,
+                                    row_id,
+                                    row,
+                                    number,
+                                    time,
+                                    plan,
+                                    pool,
+                                    reals,
+                                    ints,
+                                    floats,
+                                    nulls,
+                                    out,
+                                    large,
+                                    free,
+                                    accept,
+                                    tally,
                                 )
                                 if taken and not plan[edge + FORKS] and (not starting or plan[P_ONE_START]):
                                     gone = True

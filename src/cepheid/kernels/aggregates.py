@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    Bytes,
     COUNT_VALUE_INT,
     FIRST_COLUMN,
-    Floats,
     GT,
-    Ints,
     LT,
-    MAX_FLOAT,
-    MAX_INT,
-    MIN_FLOAT,
-    MIN_INT,
     M_BASE,
     M_FLOAT_NULLS,
     M_INT_NULLS,
     M_N_EVENTS,
+    MAX_FLOAT,
+    MAX_INT,
+    MIN_FLOAT,
+    MIN_INT,
     OVERFLOWED,
     P_REGISTERS,
     SUM_FLOAT,
     SUM_INT,
+    Bytes,
+    Floats,
+    Ints,
 )
 from cepheid.kernels.predicates import compare_floats
 from cepheid.kernels.rows import INT_MAX, INT_MIN, reals_of
@@ -30,6 +30,7 @@ from cepheid.kernels.rows import INT_MAX, INT_MIN, reals_of
 
 @kernel()
 def add_overflows(a: int, b: int) -> bool:
+    """Whether a + b leaves int64."""
     if b > 0:
         return a > INT_MAX - b
     return a < INT_MIN - b

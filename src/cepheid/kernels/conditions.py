@@ -13,20 +13,19 @@ import numpy as np
 from cepheid.kernels.aggregates import add_overflows
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    ABSENT,
-    ABSENT_AS_NULL,
+    A_ARG,
+    A_COLUMN,
+    A_SOURCE,
     ABS_FLOAT,
     ABS_INT,
+    ABSENT,
+    ABSENT_AS_NULL,
     ADD_FLOAT,
     ADD_INT,
     AND,
     ARG,
-    A_ARG,
-    A_COLUMN,
-    A_SOURCE,
     B_ARG,
     B_SOURCE,
-    Bytes,
     CEIL,
     CODE_FROM,
     CODE_TO,
@@ -38,20 +37,15 @@ from cepheid.kernels.layout import (
     FIRST_UNARY,
     FLOOR,
     FROM_ITERATED,
-    Floats,
     GREATEST_FLOAT,
     GREATEST_INT,
     GT,
     IS_NOT_NULL,
     IS_NULL,
     ITERATED,
-    Ints,
     LEAST_FLOAT,
     LEAST_INT,
     LT,
-    MOD_INT,
-    MUL_FLOAT,
-    MUL_INT,
     M_BASE,
     M_FLOAT_NULLS,
     M_INT_NULLS,
@@ -59,15 +53,21 @@ from cepheid.kernels.layout import (
     M_N_EVENTS,
     M_STACK,
     M_TAGS,
+    MOD_INT,
+    MUL_FLOAT,
+    MUL_INT,
+    N_ITERATED,
     NEG_FLOAT,
     NEG_INT,
-    NOT,
     NO_ROW,
+    NOT,
     NULL,
-    N_ITERATED,
     OP,
     OR,
     OR_OF_IN,
+    P_CODE,
+    P_REGISTERS,
+    P_STACK_REALS,
     PARENT,
     POWER,
     PUSH_ABSENT,
@@ -81,9 +81,6 @@ from cepheid.kernels.layout import (
     PUSH_MEAN_FLOAT,
     PUSH_MEAN_INT,
     PUSH_NULL,
-    P_CODE,
-    P_REGISTERS,
-    P_STACK_REALS,
     SCALE_INT,
     SIGN_FLOAT,
     SIGN_INT,
@@ -94,6 +91,9 @@ from cepheid.kernels.layout import (
     SUB_INT,
     TO_FLOAT,
     VALUE,
+    Bytes,
+    Floats,
+    Ints,
 )
 from cepheid.kernels.predicates import _compare_fused, _is_null, compare_floats, compare_ints, locate, row_before
 from cepheid.kernels.rows import INT_MAX, INT_MIN, element_of, reals_of, row_of
@@ -101,6 +101,7 @@ from cepheid.kernels.rows import INT_MAX, INT_MIN, element_of, reals_of, row_of
 
 @kernel()
 def subtract_overflows(a: int, b: int) -> bool:
+    """Whether a - b leaves int64."""
     if b < 0:
         return a > INT_MAX + b
     return a < INT_MIN + b
@@ -108,6 +109,7 @@ def subtract_overflows(a: int, b: int) -> bool:
 
 @kernel()
 def multiply_overflows(a: int, b: int) -> bool:
+    """Whether a * b leaves int64."""
     if a == 0 or b == 0:
         return False
     if a == INT_MIN or b == INT_MIN:

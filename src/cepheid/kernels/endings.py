@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
+    ACCEPT_FROM,
     ACCEPTS,
     ACCEPTS_LATE,
-    ACCEPT_FROM,
-    Bytes,
     DONE,
-    Floats,
-    Ints,
     LENGTH_SHIFT,
     M_N_ENTRIES,
     M_N_MATCHES,
     M_OUT_ENTRIES,
     M_OUT_MATCHES,
-    M_RUNS,
     M_RUN_CAPACITY,
     M_RUN_HEAD,
     M_RUN_TAIL,
+    M_RUNS,
     OUTPUT_FULL,
     P_STATES,
     P_WITHIN,
@@ -27,11 +24,14 @@ from cepheid.kernels.layout import (
     STATE,
     STATE_MASK,
     STATE_WIDTH,
+    Bytes,
+    Floats,
+    Ints,
 )
 from cepheid.kernels.output import emit
 from cepheid.kernels.predicates import holds
 from cepheid.kernels.rows import INT_MAX, row_of
-from cepheid.kernels.signatures import Large, Free, Accept
+from cepheid.kernels.signatures import Accept, Free, Large
 
 
 @kernel(entry=True)

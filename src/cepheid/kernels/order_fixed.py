@@ -39,9 +39,7 @@ def _sort_numbers(positions: Ints, length: int, size: int, order: Ints, half: in
             end = min(begin + 2 * run, size)
             i, j = begin, middle
             for out in range(begin, end):
-                if i < middle and (
-                    j >= end or not _before(positions, length, order[source + j], order[source + i])
-                ):
+                if i < middle and (j >= end or not _before(positions, length, order[source + j], order[source + i])):
                     order[target + out] = order[source + i]
                     i += 1
                 else:

@@ -40,8 +40,7 @@ def _sort_varying(
             i, j = begin, middle
             for out in range(begin, end):
                 if i < middle and (
-                    j >= end
-                    or not _before_varying(positions, elements, offsets, order[source + j], order[source + i])
+                    j >= end or not _before_varying(positions, elements, offsets, order[source + j], order[source + i])
                 ):
                     order[target + out] = order[source + i]
                     i += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     EVENT,
-    Ints,
     LENGTH_SHIFT,
     M_N_ENTRIES,
     M_N_MATCHES,
@@ -13,13 +12,14 @@ from cepheid.kernels.layout import (
     M_OUT_DECIDERS,
     M_OUT_ELEMENTS,
     M_OUT_OFFSETS,
-    M_RUNS,
     M_RUN_CAPACITY,
+    M_RUNS,
     NO_ROW,
-    PARENT,
     P_FIXED_LENGTH,
     P_RUN_FIELD,
+    PARENT,
     STATE,
+    Ints,
 )
 from cepheid.kernels.rows import element_of, row_of
 

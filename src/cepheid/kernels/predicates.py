@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    ABSENT,
-    ARG,
     A_ARG,
     A_COLUMN,
     A_SOURCE,
+    ABSENT,
+    ARG,
     B_ARG,
     B_COLUMN,
     B_SOURCE,
-    Bytes,
     CODE_FROM,
     CODE_WIDTH,
     COMPARE_INTS,
@@ -27,11 +26,9 @@ from cepheid.kernels.layout import (
     FROM_LAST,
     FROM_NEGATED,
     FROM_SLOT,
-    Floats,
     GE,
     GT,
     IS_FUSED,
-    Ints,
     KEY_ARG,
     KEY_COLUMN,
     KEY_SOURCE,
@@ -44,12 +41,15 @@ from cepheid.kernels.layout import (
     M_ITERATED,
     M_N_EVENTS,
     OP,
-    PARENT,
     P_CODE,
     P_CONDITIONS,
     P_KEYS,
     P_REGISTERS,
+    PARENT,
     WHEEL_BITS,
+    Bytes,
+    Floats,
+    Ints,
 )
 from cepheid.kernels.rows import element_of, row_of
 from cepheid.kernels.signatures import Large
@@ -57,6 +57,7 @@ from cepheid.kernels.signatures import Large
 
 @kernel(macro=True)
 def compare_ints(comparator: int, a: int, b: int) -> bool:
+    """Compare as `layout` numbers the comparators."""
     if comparator == LT:
         return a < b
     if comparator == EQ:

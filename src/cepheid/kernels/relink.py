@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    Ints,
     KEPT_BUFFER,
     KEPT_KEY,
     KEPT_NEXT,
@@ -28,6 +27,7 @@ from cepheid.kernels.layout import (
     STATE_MASK,
     STATE_WIDTH,
     UNLINKED,
+    Ints,
 )
 from cepheid.kernels.rows import bucket_of, row_of
 

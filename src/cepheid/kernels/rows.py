@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    Ints,
     M_CAPACITY,
     M_ROWS,
     P_N_REALS,
@@ -15,6 +14,7 @@ from cepheid.kernels.layout import (
     STATE_ELEMENT,
     STATE_MASK,
     STATE_WIDTH,
+    Ints,
 )
 
 INT_MIN = -(2**63)

@@ -38,6 +38,7 @@ class Element:
 
     @property
     def optional(self) -> bool:
+        """A match may leave it out."""
         return self.minimum == 0
 
 

@@ -137,7 +137,8 @@ class _Builder:
                 negated.append((part.part, len(positive)))
                 continue
             event = part.part if isinstance(part, Repeat) else part
-            assert isinstance(event, Event) and event.name is not None
+            assert isinstance(event, Event)
+            assert event.name is not None
             element = Element(len(positive), event.name, event.types, tuple(singles.get(event.name, ())))
             if isinstance(part, Repeat):
                 element = replace(element, minimum=part.minimum, maximum=part.maximum, greedy=part.greedy)
@@ -149,9 +150,7 @@ class _Builder:
         for event, _ in negated:
             assert event.name is not None
             self.elements.append(
-                Element(
-                    len(self.elements), event.name, event.types, tuple(singles.get(event.name, ())), negated=True
-                )
+                Element(len(self.elements), event.name, event.types, tuple(singles.get(event.name, ())), negated=True)
             )
         if len(self.elements) > MAX_ELEMENTS:
             raise NotSupportedError(
@@ -198,9 +197,7 @@ class _Builder:
                     text=self.bound.text,
                     span=event.span,
                 )
-            self.gaps.append(
-                _Gap(len(self.positive) + number, before, conditions, max(moments) if moments else None)
-            )
+            self.gaps.append(_Gap(len(self.positive) + number, before, conditions, max(moments) if moments else None))
 
     # --- steps ------------------------------------------------------------------------------------
 

@@ -71,9 +71,7 @@ def engine_matches(bound: BoundQuery, events: Sequence[OracleEvent]) -> list[Bin
     names = list(bound.variables)
     rows = batch.rows_of(found.positions)
     return [
-        tuple(
-            (names[found.variables[i]], int(rows[i])) for i in range(found.offsets[m], found.offsets[m + 1])
-        )
+        tuple((names[found.variables[i]], int(rows[i])) for i in range(found.offsets[m], found.offsets[m + 1]))
         for m in range(len(found))
     ]
 
