@@ -113,6 +113,8 @@ def show_report(report: Report) -> None:
         f"writing {report.write_s:.2f}), {speed}",
         style="dim",
     )
+    if report.n_null_key:
+        console.print(f"{report.n_null_key:,} events are in no partition: NULL in SAME", style="dim")
     for what, path in (("matches", report.sink), ("rejected", report.rejected_sink)):
         if path is not None:
             console.print(f"{what}: {escape(str(path))}")

@@ -24,13 +24,13 @@ class Found:
         matches: an Arrow table.
         n_matches: its rows.
         rejected: events that it could not use, with the columns of `REJECTED_SCHEMA`.
-        warnings: sentences that the user should read.
+        n_null_key: events with NULL in SAME, which are in no partition; None where the engine does not tell.
     """
 
     matches: Any
     n_matches: int
     rejected: Any
-    warnings: tuple[str, ...] = ()
+    n_null_key: int | None = None
 
 
 def match_local(
@@ -55,7 +55,7 @@ def match_local(
         order=list(schema.order) or None,
         parameters=dict(parameters),
     )
-    return Found(result.matches, result.n_matches, _as_rejected(result.rejected))
+    return Found(result.matches, result.n_matches, _as_rejected(result.rejected), result.n_null_key)
 
 
 def _as_rejected(rejected: Any) -> Any:
@@ -83,8 +83,7 @@ def match_spark(
     from cepheid.spark.detect import detect
     from cepheid.spark.session import local_session
 
-    # Spark's own bar would write over ours.
-    session = local_session("cepheid-job", config={"spark.ui.showConsoleProgress": "false"})
+    session = local_session("cepheid-job")
     numbered = _numbered(tables) if not schema.order else dict(tables)
     frames = {name: session.createDataFrame(_in_utc(table)) for name, table in numbered.items()}
     matches = detect(

@@ -31,6 +31,7 @@ class Report:
         n_events: events that were read, those rejected left out.
         n_matches: matches, all of them, also where fewer were asked for.
         n_rejected: rows that could not be read as events.
+        n_null_key: events with NULL in SAME, which are in no partition; None where the engine does not tell.
         n_bytes: read from files, after unpacking.
         read_s, match_s, write_s: seconds that each stage took.
         matches: an Arrow table of the matches in their order, perhaps only the first ones.
@@ -43,6 +44,7 @@ class Report:
     n_events: int
     n_matches: int
     n_rejected: int
+    n_null_key: int | None
     n_bytes: int
     read_s: float
     match_s: float

@@ -117,6 +117,7 @@ def run(
         n_events=events.n_rows - len(found.rejected),
         n_matches=found.n_matches,
         n_rejected=len(rejected),
+        n_null_key=found.n_null_key,
         n_bytes=events.n_bytes,
         read_s=read_s,
         match_s=match_s,
@@ -196,7 +197,7 @@ def _write(job: Job, matches: Any, rejected: Any, progress: Progress | None) -> 
 
 
 def _warnings(events: Events, found: Found, rejected: Any, rejected_sink: Path | None) -> tuple[str, ...]:
-    warnings = list(found.warnings)
+    warnings = []
     if len(rejected) and events.n_rows == len(found.rejected):
         first = rejected.slice(0, 1).to_pylist()[0]
         place = f" ({first['file']}, line {first['line']})" if first["line"] else ""

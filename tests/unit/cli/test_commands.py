@@ -130,7 +130,7 @@ def test_a_source_for_each_type_of_event(tmp_path, cepheid):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("amount >= :least", "amuont >= :least"), "did you mean `amount`"),
+        (("amount >= :least", "amuont >= :least"), "did you mean amount? (the attributes are: ts, kind, card, amount)"),
         (("SEQ(Txn a,", "SEQ(Txn a"), "query.cep:1:"),
         ((":least", ":most"), ":most"),
     ],
