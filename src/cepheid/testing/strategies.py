@@ -10,6 +10,7 @@ small domains, the simplest first, so that matches happen and failing examples s
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -32,6 +33,9 @@ from cepheid.testing.strategies_features import Features
 __all__ = ["CATALOG", "SCHEMA", "Example", "Features", "examples", "queries", "queries_with_text", "streams"]
 
 SECOND_US = 1_000_000
+
+MOST_NAMES = 6
+"""Elements after which a pattern gets no further group or loop."""
 
 TYPES = ("A", "B", "C", "D")
 
@@ -159,7 +163,8 @@ class Draft:
                 kinds.append(kind)
         if self.has(Features.GROUPS) and not self.repeated:
             kinds += ["group", "group"]
-        kind = self.one_of(kinds)
+        # A long pattern is enumerated for ever, and matches nothing.
+        kind = self.one_of(kinds) if len(self.names) < MOST_NAMES else "element"
         match kind:
             case "element":
                 return self.element(self.prefix(first))
@@ -200,7 +205,7 @@ class Draft:
 
     def element(self, prefix: str = "", quantifier: str = "") -> str:
         """One event."""
-        name = "abcdefghijklmnopqr"[len(self.names)]
+        name = string.ascii_lowercase[len(self.names)]
         loop = bool(self.repeated) or quantifier not in ("", "?")
         self.names.append(Name(name, loop, self.negated))
         types = self.one_of(["A", "B", "C", "A", "B", "C", "(A | B)", "*"])

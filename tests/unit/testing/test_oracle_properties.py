@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import assume, given
 
-from cepheid.language.tree import Policy
+from cepheid.language.bound import BoundQuery
+from cepheid.language.structure import with_parts
+from cepheid.language.tree import Event, Not, Pattern, Policy, Repeat, Skip, SkipMode
 from cepheid.testing.oracle import OracleMatch, match
 from cepheid.testing.oracle_assignments import prepared
 from cepheid.testing.oracle_expressions import Evaluator
@@ -67,3 +71,71 @@ def test_each_match_is_reported_once_and_in_order(example: Example):
     assert len(set(keys)) == len(keys)
     times = [float("inf") if one.decision_time is None else one.decision_time for one in found]
     assert times == sorted(times)
+
+
+def under_any(bound: BoundQuery) -> BoundQuery:
+    """The same query with `any` throughout."""
+
+    def plain(pattern: Pattern) -> Pattern:
+        if isinstance(pattern, Event):
+            return replace(pattern, policy=None)
+        if isinstance(pattern, Repeat):
+            return replace(pattern, part=plain(pattern.part), greedy=True)
+        if isinstance(pattern, Not):
+            return pattern
+        return with_parts(pattern, tuple(plain(part) for part in pattern.parts))
+
+    window = replace(bound.window, one_match=False)
+    return replace(bound, policy=Policy.ANY, pattern=plain(bound.pattern), skip=Skip(), window=window)
+
+
+def keys(matches: tuple[OracleMatch, ...]) -> set[tuple[object, ...]]:
+    return {(frozenset(one.bindings), one.window) for one in matches}
+
+
+@given(examples(Features.ALL & ~Features.ANY, n_most=9))
+def test_what_next_and_strict_find_any_finds_too(example: Example):
+    found = match(example.bound, example.events, stores=example.stores, timed_out=False).matches
+    assume(found)
+    every = match(under_any(example.bound), example.events, stores=example.stores, timed_out=False).matches
+    assert keys(found) <= keys(every)
+
+
+STRICT_ONLY = Features.ALL & ~(Features.ANY | Features.NEXT | Features.PREFIXES | Features.SKIP | Features.SAME)
+
+
+@given(examples(STRICT_ONLY, n_most=9))
+def test_strict_finds_one_match_for_each_start_of_neighbours(example: Example):
+    assume(not example.bound.window.one_match)
+    stream = sorted(example.events, key=lambda event: event.sort_key)
+    position = {event: index for index, event in enumerate(stream)}
+
+    def starts(matches: tuple[OracleMatch, ...]) -> list[tuple[object, ...]]:
+        """(position of the first event, window) of the matches of neighbouring events."""
+        found = []
+        for one in matches:
+            at = [position[event] for _, event in one.bindings]
+            if at == list(range(at[0], at[0] + len(at))):
+                found.append((at[0], one.window))
+        return found
+
+    strict = match(example.bound, example.events, stores=example.stores, timed_out=False).matches
+    every = match(under_any(example.bound), example.events, stores=example.stores, timed_out=False).matches
+    assert len(starts(strict)) == len(strict) == len(set(starts(strict)))
+    assert set(starts(strict)) == set(starts(every))
+
+
+@given(examples(Features.ALL, n_most=9))
+def test_skipping_keeps_some_of_the_matches(example: Example):
+    skip = example.bound.skip.mode
+    assume(skip is not SkipMode.NONE and not example.bound.window.one_match)
+    kept = match(example.bound, example.events, stores=example.stores, timed_out=False).matches
+    without = replace(example.bound, skip=Skip())
+    every = match(without, example.events, stores=example.stores, timed_out=False).matches
+    assert keys(kept) <= keys(every)
+    assert bool(kept) == bool(every)
+    own = {(frozenset(one.bindings), one.window): (one.decision_time, one.decided_by_event) for one in every}
+    for one in kept:
+        time, _ = own[(frozenset(one.bindings), one.window)]
+        later = one.decision_time is None or (time is not None and one.decision_time >= time)
+        assert later
