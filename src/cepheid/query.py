@@ -16,6 +16,8 @@ from cepheid.language.check import Warning, check
 from cepheid.language.drafts import Draft
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
+from cepheid.plan.explain import explain
+from cepheid.plan.explanation import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,20 @@ class Query:
             return check(self.bind(schema, catalog), rates_per_s, stream=stream)
         except QueryError as error:
             raise error.located(self.text, self.origin) from None
+
+    def explain(self, schema: Schema, catalog: Catalog | None = None) -> Explanation:
+        """How the query runs, as data: its automaton, where each condition is tested, which columns it reads.
+
+        `cepheid.plan.draw` writes it as text, SVG or Mermaid.
+
+        Args:
+            schema: the events.
+            catalog: the functions and stores that the query names; none by default.
+
+        Raises:
+            QueryError: the query does not fit the events.
+        """
+        return explain(self.bind(schema, catalog))
 
     def __str__(self) -> str:
         """The query in the language's own layout; it parses back to an equal one."""

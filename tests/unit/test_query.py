@@ -79,3 +79,9 @@ def test_check_tells_what_to_know_before_it_runs():
     with pytest.raises(QueryError) as caught:
         cep.Query.parse("PATTERN SEQ(A a, B+ b, A c) POLICY any", "rule.cep").check(SCHEMA, stream=True)
     assert caught.value.origin == "rule.cep"
+
+
+def test_explain_tells_how_it_runs():
+    explained = cep.Query.parse(TEXT_OF_QUERY).explain(SCHEMA)
+    assert explained.query == TEXT_OF_QUERY
+    assert [row.text for row in explained.predicates] == ["a.x < b.x"]
