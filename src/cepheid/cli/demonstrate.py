@@ -6,6 +6,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -32,7 +33,7 @@ def demonstrate(margin: int, svg: Path | None) -> None:
         job = load(folder / "job.toml")
         with watching() as progress:
             report = run(job, progress, parameters={"margin": str(margin)})
-        console.print(escape(job.query.text.strip()), style="cyan")
+        console.print(escape(job.query.text.strip()), style="cyan", soft_wrap=True)
         console.print()
         _show_worst(console, report.matches)
         console.print()
@@ -49,15 +50,16 @@ def demonstrate(margin: int, svg: Path | None) -> None:
 
 def _show_worst(console: Console, matches: Any) -> None:
     """The chains with the greatest delay at their end, one line each."""
-    worst = matches.sort_by([("late_3", "descending"), ("first_scheduled", "ascending")]).slice(0, N_WORST)
-    table = Table(title=f"The worst {len(worst)} of {len(matches):,} chains of growing delays", title_justify="left")
+    worst = matches.sort_by([("late_3", "descending"), ("first_hour", "ascending")]).slice(0, N_WORST)
+    title = f"The worst {len(worst)} of {len(matches):,} chains of growing delays"
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("day", "aircraft", "airline"):
-        table.add_column(name)
-    for number in ("first", "second", "third"):
-        table.add_column(f"{number} flight")
-        table.add_column("late", justify="right")
+        table.add_column(name, no_wrap=True)
+    for flight in ("first", "second", "third"):
+        table.add_column(flight, no_wrap=True)
+        table.add_column("late", justify="right", no_wrap=True)
     for chain in worst.to_pylist():
-        cells = [f"{chain['first_scheduled']:%d %b}", chain["aircraft"], chain["carrier"]]
+        cells = [f"{chain['first_hour']:%d %b}", chain["aircraft"], chain["carrier"]]
         for n in (1, 2, 3):
             cells += [f"{chain[f'from_{n}']}–{chain[f'to_{n}']}", _hours(chain[f"late_{n}"])]
         table.add_row(*(escape(cell) for cell in cells))

@@ -70,6 +70,12 @@ def inferred(query: Query) -> tuple[Schema, Catalog, list[str]]:
             clues.visit(condition, BOOL)
         for expression in (*query.same, *(item.expression for item in query.returns)):
             clues.visit(expression, None)
+    # What nothing tells of an attribute, its name may: `ts` is when the event was.
+    for name in _TIME_NAMES:
+        place = clues.find(("", name)) if ("", name) in clues.leader else None
+        if place is not None and place not in clues.kinds and place not in clues.ordered:
+            clues.kinds[place] = TIMESTAMP
+            break
     types = clues.settle()
     fields = _fields({place[1:]: dtype for place, dtype in types.items() if place[0] == ""})
     time = next((n for n in _TIME_NAMES if fields.get(n, TIMESTAMP) == TIMESTAMP and n in fields), None)

@@ -106,6 +106,12 @@ def test_types_follow_from_what_an_attribute_meets(condition, types):
     assert sorted(assumed) == sorted(f"{name}: {dtype}" for name, dtype in types.items())
 
 
+def test_the_name_of_the_time_is_known():
+    schema, _, assumed = inferred(Query.parse("PATTERN SEQ(A a, B b) RETURN a.ts AS begins, b.x AS x").tree)
+    assert schema.time == "ts"
+    assert assumed == ["x: text"]
+
+
 def test_stores_and_functions_follow_too():
     query = Query.parse(
         "PATTERN SEQ(A a, B b) WHERE b.v NOT IN REMOTE s[a.k].known AND REMOTE t[a.k, b.k].f > b.z "

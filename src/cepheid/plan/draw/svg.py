@@ -10,6 +10,8 @@ from cepheid.plan.explanation import Explanation
 
 MARGIN = 28.0
 MIN_WIDTH = 720.0
+MAX_TEXT_WIDTH = 960.0
+"""Wider than this the parts of a line are hard to tell to be one, however wide the automaton is."""
 BLOCK_SPACE = 26.0
 
 
@@ -25,10 +27,11 @@ def to_svg(explanation: Explanation) -> str:
     y = MARGIN
     draw_automaton(canvas, explanation, layout, left=MARGIN + (inner - layout.width) / 2, top=y)
     y += layout.height + BLOCK_SPACE
+    width = min(inner, MAX_TEXT_WIDTH)
     if explanation.predicates:
-        y = draw_predicates(canvas, explanation.predicates, left=MARGIN, top=y, width=inner) + BLOCK_SPACE
-    y = draw_facts(canvas, explanation.facts, left=MARGIN, top=y, width=inner)
+        y = draw_predicates(canvas, explanation.predicates, left=MARGIN, top=y, width=width) + BLOCK_SPACE
+    y = draw_facts(canvas, explanation.facts, left=MARGIN, top=y, width=width)
     for kind, remarks in (("warning", explanation.warnings), ("note", explanation.notes)):
         if remarks:
-            y = draw_remarks(canvas, kind, remarks, left=MARGIN, top=y + BLOCK_SPACE / 2, width=inner)
+            y = draw_remarks(canvas, kind, remarks, left=MARGIN, top=y + BLOCK_SPACE / 2, width=width)
     return canvas.document(inner + 2 * MARGIN, y + MARGIN, title=explanation.query)
