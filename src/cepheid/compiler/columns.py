@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columnwise import casts
-from cepheid.compiler.requests import Register, Request, detached
+from cepheid.compiler.requests import TIME, Register, Request, detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
 from cepheid.errors import NotSupportedError
@@ -194,8 +194,9 @@ def _gather(
     for number, request in enumerate((*requests.ints, *requests.floats)):
         target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
         if request.expression is None:
-            assert partition is not None
-            fill(target, partition)
+            source = batch.time_us if request == TIME else partition
+            assert source is not None
+            fill(target, source)
             continue
         values, valid = _shaped(columns[request], request)
         fill(target, values)

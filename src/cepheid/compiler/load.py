@@ -175,15 +175,16 @@ def _kernels(needs: Needs) -> Kernels:
     def needed(want: bool, module: str, name: str, otherwise: str) -> Any:
         return load(module, name) if want else load("signatures", otherwise)
 
-    fire = needed(needs.fire, "endings", "fire", "no_fire")
+    fire = needed(needs.fire, "endings", "fire", "no_ending")
     return Kernels(
         advance=load("advance", "advance"),
         fire=fire,
         helpers=(
-            needed(needs.large, "conditions", "holds_at_large", "no_large"),
+            needed(needs.large, "conditions", "holds_at_large", "no_helper"),
             needed(needs.free, "absences", "free_of", "no_free"),
-            needed(needs.accept, "endings", "accepts", "no_accept"),
-            needed(needs.tally, "aggregates", "tally_event", "no_tally"),
+            needed(needs.accept, "endings", "accepts", "no_ending"),
+            needed(needs.tally, "aggregates", "tally_event", "no_helper"),
+            needed(needs.free, "absences", "keep_event", "no_helper"),
             fire,
         ),
         order=load("order_varying", "order_varying") if needs.varying else load("order_fixed", "sort_fixed"),

@@ -7,12 +7,12 @@ a table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from cepheid.compiler.registers import Registers
-from cepheid.compiler.requests import FLOAT_SHAPE, INT_SHAPE, Register, Requests, Shape, shape_of
+from cepheid.compiler.requests import FLOAT_SHAPE, INT_SHAPE, TIME, Register, Requests, Shape, shape_of
 from cepheid.errors import NotSupportedError
 from cepheid.events.types import DataType, Kind
 from cepheid.kernels import layout as k
@@ -40,6 +40,10 @@ from cepheid.plan.references import Reference, references
 COMPARATORS = {"=": k.EQ, "<>": k.NE, "<": k.LT, "<=": k.LE, ">": k.GT, ">=": k.GE}
 INT_OPS = {"+": k.ADD_INT, "-": k.SUB_INT, "*": k.MUL_INT, "%": k.MOD_INT}
 FLOAT_OPS = {"+": k.ADD_FLOAT, "-": k.SUB_FLOAT, "*": k.MUL_FLOAT, "/": k.DIV_FLOAT, "%": k.MOD_FLOAT}
+
+
+LAST_EVENT = -1
+"""As the argument of an operand of the row: the event it took last; `tables` puts the field in its place."""
 
 
 @dataclass
@@ -87,7 +91,7 @@ class Lowering:
             self._emit_as(expression, scope, INT_SHAPE)
         if len(scope.iterated) > k.MAX_ITERATED:
             raise self.unsupported(f"a condition over the elements of more than {k.MAX_ITERATED} loops", expression)
-        return condition(first, len(self.tables.code), scope.iterated, fused and not scope.iterated)
+        return condition(first, len(self.tables.code), scope.iterated, scope.firsts, fused and not scope.iterated)
 
     def count_test(self, element: int, comparator: str, bound: int) -> list[int]:
         """Lower a bound on the number of elements of a loop."""
@@ -95,6 +99,17 @@ class Lowering:
         self._op(k.PUSH_COUNT, self.registers.count(element))
         self._op(k.PUSH_INT_CONST, bound)
         self._op(k.STACK_COMPARE_INTS, COMPARATORS[comparator])
+        return condition(first, len(self.tables.code))
+
+    def each_test(self, each_us: int) -> list[int]:
+        """Lower the bound on the time from the event before (BETWEEN EACH)."""
+        first = len(self.tables.code)
+        column = self.requests.number(TIME)
+        self._op(k.PUSH_INT, 0, k.FROM_HEADER, k.M_CURRENT, column)
+        self._op(k.PUSH_INT, 0, k.FROM_ROW, LAST_EVENT, column)
+        self._op(k.SUB_INT)
+        self._op(k.PUSH_INT_CONST, each_us)
+        self._op(k.STACK_COMPARE_INTS, k.LE)
         return condition(first, len(self.tables.code))
 
     def unsupported(self, what: str, node: Expression) -> NotSupportedError:
@@ -341,7 +356,7 @@ class Lowering:
         if so_far and iteration is None and situation.entering:
             self._op(k.PUSH_ABSENT)  # before the first element there is nothing
             return result
-        where = [k.FROM_ITERATED, iteration] if iteration is not None else [0, 0]
+        where = [1, iteration] if iteration is not None else [0, 0]
         argument = aggregate.argument
         if argument is None:
             self._op(k.PUSH_COUNT, self.registers.count(element.index), 0, 0, 0, *where)
@@ -388,10 +403,24 @@ class Lowering:
         return shape
 
 
-def condition(first: int, last: int, iterated: Sequence[int] = (), fused: bool = False) -> list[int]:
-    """A row of the table `conditions`."""
+def condition(
+    first: int,
+    last: int,
+    iterated: Sequence[int] = (),
+    firsts: Mapping[int, int] | None = None,
+    fused: bool = False,
+) -> list[int]:
+    """A row of the table `conditions`.
+
+    Args:
+        first, last: its instructions.
+        iterated: the elements of the loops that it is tried on.
+        firsts: number in ``iterated`` -> register of the loop's first event, where it is read.
+        fused: it is one comparison, and nothing is iterated.
+    """
     padding = [0] * (k.MAX_ITERATED - len(iterated))
-    return [first, last, int(fused), len(iterated), *iterated, *padding]
+    registers = [(firsts or {}).get(v, -1) for v in range(k.MAX_ITERATED)]
+    return [first, last, int(fused), len(iterated), *iterated, *padding, *registers]
 
 
 class _Scope:
@@ -404,6 +433,7 @@ class _Scope:
         self.situation = situation
         self.references = read
         self.iterated: list[int] = []
+        self.firsts: dict[int, int] = {}
         for name, reference in read.items():
             element = lowering.elements[name]
             if element.negated or not element.loop or element.index in situation.skipped:
@@ -422,35 +452,36 @@ class _Scope:
         situation = self.situation
         registers = self.lowering.registers
         if element.index == situation.negated:
-            return Operand(k.FROM_NEGATED)
+            return Operand(k.FROM_HEADER, k.M_TRIED)
         if element.index in situation.skipped:
-            return Operand(k.FROM_ABSENT)
+            return Operand(k.FROM_HEADER, k.M_NOTHING)
         taking = element.index == situation.current
         if not element.loop:
             if at is At.PREV:
-                return Operand(k.FROM_ABSENT)
-            return Operand(k.FROM_CURRENT) if taking else self._slot(registers.slot("event", element.index))
+                return Operand(k.FROM_HEADER, k.M_NOTHING)
+            return Operand(k.FROM_HEADER, k.M_CURRENT) if taking else self._slot(registers.slot("event", element.index))
         wheel = self.iteration_of(variable)
         if at is At.EACH:
             if taking:
-                return Operand(k.FROM_CURRENT)
+                return Operand(k.FROM_HEADER, k.M_CURRENT)
             assert wheel is not None
-            return Operand(k.FROM_ITERATED, wheel)
+            return Operand(k.FROM_HEADER, k.M_ELEMENTS + wheel)
         running = self.references[variable].single  # then first and last are over the elements before this one
         if at is At.PREV or (at is At.LAST and running):
             if wheel is not None:
-                return Operand(k.FROM_BEFORE_ITERATED, wheel)
+                return Operand(k.FROM_HEADER, k.M_BEFORES + wheel)
             if situation.entering:
-                return Operand(k.FROM_ABSENT)
+                return Operand(k.FROM_HEADER, k.M_NOTHING)
             return self._slot(registers.slot("last", element.index))
         if at is At.LAST:
             return self._slot(registers.slot("last", element.index))
         first = registers.slot("first", element.index)
         if wheel is not None:
-            return Operand(k.FROM_FIRST_BEFORE, (first << k.WHEEL_BITS) | wheel)
+            self.firsts[wheel] = first
+            return Operand(k.FROM_HEADER, k.M_FIRSTS + wheel)
         if taking and situation.entering:
-            return Operand(k.FROM_ABSENT if running else k.FROM_CURRENT)
+            return Operand(k.FROM_HEADER, k.M_NOTHING if running else k.M_CURRENT)
         return self._slot(first)
 
     def _slot(self, register: int) -> Operand:
-        return Operand(k.FROM_SLOT, register)
+        return Operand(k.FROM_ROW, register)

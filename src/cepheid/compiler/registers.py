@@ -48,13 +48,26 @@ class Tally:
     shape: Shape
 
 
+@dataclass(frozen=True)
+class Value:
+    """A register that holds the value of an int column for the event of a single element.
+
+    Attributes:
+        element: the element.
+        column: the number of the column.
+    """
+
+    element: int
+    column: int
+
+
 class Registers:
     """Gives out registers as conditions ask for them, then says how each step brings them up to date."""
 
     def __init__(self, automaton: Automaton, requests: Requests) -> None:
         self.automaton = automaton
         self.requests = requests
-        self.numbers: dict[Slot | Count | Tally, int] = {}
+        self.numbers: dict[Slot | Count | Value | Tally, int] = {}
         self.float_numbers: dict[Tally, int] = {}
         self.n_ints = 0
         self.n_floats = 0
@@ -66,6 +79,10 @@ class Registers:
     def count(self, element: int) -> int:
         """The register of a `Count`."""
         return self._of(Count(element))
+
+    def value(self, element: int, column: int) -> int:
+        """The register of a `Value`."""
+        return self._of(Value(element, column))
 
     def tally(self, function: str, element: int, argument: Expression, shape: Shape) -> Tally:
         """The registers of an aggregate over an expression on one element."""
@@ -82,7 +99,7 @@ class Registers:
                     self.n_ints += 1  # the value stands beside the count
         return wanted
 
-    def _of(self, wanted: Slot | Count) -> int:
+    def _of(self, wanted: Slot | Count | Value) -> int:
         if wanted not in self.numbers:
             self.numbers[wanted] = self.n_ints
             self.n_ints += 1
@@ -102,7 +119,9 @@ class Registers:
                 continue
             if register.element != edge.element:
                 continue
-            if isinstance(register, Slot):
+            if isinstance(register, Value):
+                rows.append([k.SET_VALUE, number, 0, register.column, 0])
+            elif isinstance(register, Slot):
                 if edge.entering or register.which == "last":
                     rows.append([k.SET_SLOT, number, 0, 0, 0])
             elif isinstance(register, Count):

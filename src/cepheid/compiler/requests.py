@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
-from cepheid.events.types import DataType, Kind
+from cepheid.events.types import TIMESTAMP, DataType, Kind
 from cepheid.language.tree import At, Attribute, Expression, Node
 
 
@@ -55,7 +55,7 @@ class Request:
     """A column.
 
     Attributes:
-        expression: over attributes of one event (``variable`` None); None for the partition's code.
+        expression: over attributes of one event (``variable`` None); None for the partition's code and the time.
         type: the type of the expression, or None for the partition.
         shape: how its values are to be held.
     """
@@ -66,6 +66,7 @@ class Request:
 
 
 PARTITION = Request(None, None, INT_SHAPE)
+TIME = Request(None, TIMESTAMP, INT_SHAPE)
 
 
 @dataclass

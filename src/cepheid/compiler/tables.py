@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.load import Needs
-from cepheid.compiler.lower import Lowering, Tables, condition
-from cepheid.compiler.registers import Registers
+from cepheid.compiler.lower import LAST_EVENT, Lowering, Tables, condition
+from cepheid.compiler.registers import Registers, Slot
 from cepheid.compiler.requests import PARTITION, Requests, Shape, shape_of
 from cepheid.kernels import layout as k
 from cepheid.language.tree import Attribute, Compare, Expression, Policy, walk
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
 from cepheid.plan.references import references
+
+MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
+"""Comparators with their sides exchanged; the others stay."""
 
 ACCEPT_CODES = {
     Accepting.NO: k.REJECTS,
@@ -83,7 +86,7 @@ class _Compiler:
         edges = [self._guards(edge) for edge in automaton.edges]
         accepts = [self._accept_guards(state) for state in automaton.states]
         closings = [self._closing_guards(state) for state in automaton.states]
-        list_ranges = [self._lists_of(state) for state in automaton.states]
+        list_ranges = [self._lists_of(state, edges) for state in automaton.states]
         buffers = self._buffers()
         width = max((hi - lo for lo, hi in list_ranges), default=0)
         late = any(state.accepting is Accepting.LATE for state in automaton.states)
@@ -136,7 +139,7 @@ class _Compiler:
         for number in starts:
             elements |= 1 << automaton.edges[number].element
         n_edges = len(self.list_edges)
-        lists = [*self.lists, [-1, 0, elements, n_edges - len(starts), n_edges, 0, 0, 0, 0]]
+        lists = [*self.lists, [-1, 0, elements, n_edges - len(starts), n_edges, 0, 0, 0, 0, -1, 0, 0, 0]]
         plan = np.concatenate(
             self._laid_out(
                 registers_at,
@@ -189,7 +192,32 @@ class _Compiler:
                 rows.append(self.lowering.count_test(count.element, "<=", count.most))
         rows.extend(self.lowering.test(test) for test in edge.tests if test not in exact)
         rows.extend(self._partition_test(edge))
+        if self.automaton.each_us is not None and edge.source is not None:
+            rows.append(self.lowering.each_test(self.automaton.each_us))
+        # What most candidates fail at the least cost comes first.
+        rows.sort(key=lambda row: self._filter(row) is None)
         return self._add_conditions(rows), self._add_absences(edge.absences)
+
+    def _filter(self, condition_row: Sequence[int]) -> tuple[int, int, int, int] | None:
+        """A comparison of an int of an earlier single event with one of the arriving event, if a condition is one.
+
+        Returns:
+            register of the earlier value, comparator with that value on its left, and the two columns.
+        """
+        if not condition_row[k.IS_FUSED]:
+            return None
+        op, comparator, source_a, a, column_a, source_b, b, column_b = self.tables.code[condition_row[k.CODE_FROM]]
+        if op != k.COMPARE_INTS:
+            return None
+        if (source_a, a) == (k.FROM_HEADER, k.M_CURRENT):
+            source_a, a, column_a, source_b, b, column_b = source_b, b, column_b, source_a, a, column_a
+            comparator = MIRRORED.get(comparator, comparator)
+        if source_a != k.FROM_ROW or (source_b, b) != (k.FROM_HEADER, k.M_CURRENT):
+            return None
+        for register, number in self.registers.numbers.items():
+            if number == a and isinstance(register, Slot) and register.which == "event":
+                return self.registers.value(register.element, column_a), comparator, column_a, column_b
+        return None
 
     def _accept_guards(self, state: State) -> tuple[tuple[int, int], tuple[int, int]]:
         rows = [
@@ -219,7 +247,7 @@ class _Compiler:
             probe_from = len(self.keys)
             if self.partition_column is not None:
                 current = absence.right is Anchor.CURRENT
-                source = (k.FROM_CURRENT, 0) if current else right
+                source = (k.FROM_HEADER, k.M_CURRENT) if current else right
                 self.keys.append([*source, self.partition_column])
             made.append([number, *left, *right, *tried, probe_from, len(self.keys), int(absence.fatal)])
         first = len(self.absences)
@@ -228,10 +256,10 @@ class _Compiler:
 
     def _anchor(self, anchor: Anchor, which: str, negated: int) -> tuple[int, int]:
         if anchor is Anchor.CURRENT:
-            return (k.FROM_CURRENT, 0)
+            return (k.FROM_HEADER, k.M_CURRENT)
         if anchor is Anchor.LAST_TAKEN:
-            return (k.FROM_LAST, 0)
-        return (k.FROM_SLOT, self.registers.slot(which, negated))
+            return (k.FROM_ROW, LAST_EVENT)
+        return (k.FROM_ROW, self.registers.slot(which, negated))
 
     # --- keys and lists ---------------------------------------------------------------------------
 
@@ -260,7 +288,7 @@ class _Compiler:
         types = self.automaton.bound.types
         slot = self.registers.slot("event", other.index)
         return _KeyPart(
-            k.FROM_SLOT,
+            k.FROM_ROW,
             slot,
             self.requests.leaf(there[0][0], shape, types),
             self.requests.leaf(here[0], shape, types),
@@ -282,7 +310,7 @@ class _Compiler:
         parts = []
         if self.partition_column is not None:
             # Every event of a match has the same partition: the row's own event will do.
-            parts.append(_KeyPart(k.FROM_CURRENT, 0, self.partition_column, self.partition_column))
+            parts.append(_KeyPart(k.FROM_HEADER, k.M_CURRENT, self.partition_column, self.partition_column))
         for test in edge.tests:
             part = self._equality(test, edge)
             if part is not None and part not in parts:
@@ -316,10 +344,12 @@ class _Compiler:
             return []
         first = len(self.tables.code)
         column = self.partition_column
-        self.tables.code.append([k.COMPARE_INTS, k.EQ, k.FROM_CURRENT, 0, column, k.FROM_LAST, 0, column])
+        self.tables.code.append(
+            [k.COMPARE_INTS, k.EQ, k.FROM_HEADER, k.M_CURRENT, column, k.FROM_ROW, LAST_EVENT, column]
+        )
         return [condition(first, first + 1, fused=True)]
 
-    def _lists_of(self, state: State) -> tuple[int, int]:
+    def _lists_of(self, state: State, guards: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> tuple[int, int]:
         """Make the lists of a state: one for each key that its steps have."""
         by_key: dict[tuple[_KeyPart, ...], list[int]] = {}
         for number in state.edges:
@@ -329,7 +359,7 @@ class _Compiler:
             row_from = len(self.keys)
             self.keys.extend([p.source, p.argument, p.row_column] for p in key)
             event_from = len(self.keys)
-            self.keys.extend([k.FROM_CURRENT, 0, p.event_column] for p in key)
+            self.keys.extend([k.FROM_HEADER, k.M_CURRENT, p.event_column] for p in key)
             elements = 0
             for number in numbers:
                 elements |= 1 << self.automaton.edges[number].element
@@ -346,16 +376,28 @@ class _Compiler:
                     event_from,
                     event_from,
                     len(self.keys),
+                    *self._filter_of(numbers, guards),
                 ]
             )
         return first, len(self.lists)
+
+    def _filter_of(
+        self, edges: Sequence[int], guards: Sequence[tuple[tuple[int, int], tuple[int, int]]]
+    ) -> tuple[int, int, int, int]:
+        """The filter of a list: the first condition of its only edge, if it is of that form."""
+        if len(edges) == 1:
+            first, last = guards[edges[0]][0]
+            found = self._filter(self.tables.conditions[first]) if first < last else None
+            if found is not None:
+                return found
+        return (-1, 0, 0, 0)
 
     def _buffers(self) -> list[list[int]]:
         rows = []
         for element in self.automaton.elements[self.automaton.n_positive :]:
             first = len(self.keys)
             if self.partition_column is not None:
-                self.keys.append([k.FROM_CURRENT, 0, self.partition_column])
+                self.keys.append([k.FROM_HEADER, k.M_CURRENT, self.partition_column])
             rows.append([element.index, first, len(self.keys)])
         return rows
 
@@ -363,19 +405,28 @@ class _Compiler:
 
     def _place_slots(self, registers_at: int) -> None:
         """Turn numbers of registers into fields of a row, now that the width of the links is known."""
+
+        def place(row: list[int], source: int, argument: int) -> None:
+            if row[source] == k.FROM_ROW:
+                row[argument] = k.EVENT if row[argument] == LAST_EVENT else row[argument] + registers_at
+
         readers = (k.COMPARE_INTS, k.COMPARE_FLOATS, k.PUSH_INT, k.PUSH_FLOAT, k.PUSH_BOUND)
         for row in self.tables.code:
             if row[k.OP] in readers:
-                for source, argument in ((k.A_SOURCE, k.A_ARG), (k.B_SOURCE, k.B_ARG)):
-                    if row[source] == k.FROM_SLOT:
-                        row[argument] += registers_at
+                place(row, k.A_SOURCE, k.A_ARG)
+                place(row, k.B_SOURCE, k.B_ARG)
         for row in self.keys:
-            if row[k.KEY_SOURCE] == k.FROM_SLOT:
-                row[k.KEY_ARG] += registers_at
+            place(row, k.KEY_SOURCE, k.KEY_ARG)
         for row in self.absences:
-            for source, argument in ((k.LEFT_SOURCE, k.LEFT_ARG), (k.RIGHT_SOURCE, k.RIGHT_ARG)):
-                if row[source] == k.FROM_SLOT:
-                    row[argument] += registers_at
+            place(row, k.LEFT_SOURCE, k.LEFT_ARG)
+            place(row, k.RIGHT_SOURCE, k.RIGHT_ARG)
+        for row in self.tables.conditions:
+            for at in range(k.ITERATED_FIRST, k.CONDITION_WIDTH):
+                if row[at] >= 0:
+                    row[at] += registers_at
+        for row in self.lists:
+            if row[k.FILTER_FIELD] >= 0:
+                row[k.FILTER_FIELD] += registers_at
 
     def _laid_out(
         self, registers_at: int, late: bool, tables: Mapping[int, Sequence[Sequence[int]]]
@@ -391,7 +442,6 @@ class _Compiler:
         header[k.P_N_LISTS] = len(self.lists)
         header[k.P_N_BUFFERS] = len(tables[k.P_BUFFERS])
         header[k.P_WITHIN] = -1 if within is None else within
-        header[k.P_EACH] = -1 if automaton.each_us is None else automaton.each_us
         header[k.P_KEEP] = -1 if keep is None else keep
         header[k.P_ROW_WIDTH] = registers_at + self.registers.n_ints
         header[k.P_REGISTERS] = registers_at

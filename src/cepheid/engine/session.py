@@ -80,7 +80,7 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
         pool.make_room(code)
     if plan[k.P_RUN_FIELD] >= 0:  # the input has ended: no event can come any more
         while (
-            code := loaded.fire(0, True, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:3])
+            code := loaded.fire(0, 1, 0, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:2])
         ) != k.DONE:
             pool.make_room(code)
     if work is not None:

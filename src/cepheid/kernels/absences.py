@@ -5,19 +5,31 @@ from __future__ import annotations
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENCE_WIDTH,
+    BUFFER_ELEMENT,
+    BUFFER_FULL,
+    BUFFER_KEYS_FROM,
+    BUFFER_KEYS_TO,
+    BUFFER_WIDTH,
+    DONE,
     FATAL,
+    KEPT_BUFFER,
     KEPT_EVENT,
     KEPT_KEY,
     KEPT_NEXT,
+    KEPT_TIME,
     KEPT_WIDTH,
     LEFT_ARG,
     LEFT_SOURCE,
     M_KEPT,
     M_KEPT_CAPACITY,
+    M_KEPT_HEAD,
     M_KEPT_HEADS,
     M_KEPT_TAIL,
+    M_TRIED,
     NEGATED,
     P_ABSENCES,
+    P_BUFFERS,
+    P_N_BUFFERS,
     PROBE_FROM,
     PROBE_TO,
     RIGHT_ARG,
@@ -29,8 +41,8 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.predicates import holds, key_of, locate
-from cepheid.kernels.rows import bucket_of
-from cepheid.kernels.signatures import Large
+from cepheid.kernels.rows import bucket_of, row_of
+from cepheid.kernels.signatures import Helper
 
 
 @kernel(entry=True)
@@ -38,23 +50,22 @@ def free_of(
     first: int,
     last: int,
     row_id: int,
-    row: int,
-    current: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
-    large: Large,
+    large: Helper,
 ) -> int:
     """Whether the absences ``first`` to before ``last`` hold: 1 yes, 0 no, -1 no and never again."""
     capacity = pool[M_KEPT_CAPACITY]
+    row = row_of(row_id, plan, pool)
     for k in range(first, last):
         at = plan[P_ABSENCES] + k * ABSENCE_WIDTH
-        left = locate(plan[at + LEFT_SOURCE], plan[at + LEFT_ARG], row, current, -1, plan, pool)
-        right = locate(plan[at + RIGHT_SOURCE], plan[at + RIGHT_ARG], row, current, -1, plan, pool)
-        key, known = key_of(plan[at + PROBE_FROM], plan[at + PROBE_TO], row, current, plan, pool, ints, nulls)
+        left = locate(plan[at + LEFT_SOURCE], plan[at + LEFT_ARG], row, pool)
+        right = locate(plan[at + RIGHT_SOURCE], plan[at + RIGHT_ARG], row, pool)
+        key, known = key_of(plan[at + PROBE_FROM], plan[at + PROBE_TO], row, plan, pool, ints, nulls)
         if not known:
             continue  # an equality with NULL: no negated event satisfies it
         head = pool[M_KEPT_HEADS] + plan[at + NEGATED] * capacity + bucket_of(key, capacity)
@@ -65,12 +76,55 @@ def free_of(
             if tried <= left:
                 break
             if tried < right and pool[place + KEPT_KEY] == key:
+                pool[M_TRIED] = tried
                 found = True
                 for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
-                    if not holds(c, row_id, row, current, tried, plan, pool, reals, ints, floats, nulls, large):
+                    if not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
                         found = False
                         break
                 if found:
                     return -1 if plan[at + FATAL] else 0
             cursor = pool[place + KEPT_NEXT]
     return 1
+
+
+@kernel(entry=True)
+def keep_event(
+    fit: int,
+    number: int,
+    time: int,
+    unused: int,
+    unused_too: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+) -> int:
+    """Keep an event for the NOTs that it may break.
+
+    Returns:
+        DONE, or BUFFER_FULL: nothing was kept.
+    """
+    capacity = pool[M_KEPT_CAPACITY]
+    if pool[M_KEPT_HEAD] - pool[M_KEPT_TAIL] + plan[P_N_BUFFERS] > capacity:
+        return BUFFER_FULL
+    for b in range(plan[P_N_BUFFERS]):
+        at = plan[P_BUFFERS] + b * BUFFER_WIDTH
+        if not (fit >> plan[at + BUFFER_ELEMENT]) & 1:
+            continue
+        key, known = key_of(plan[at + BUFFER_KEYS_FROM], plan[at + BUFFER_KEYS_TO], 0, plan, pool, ints, nulls)
+        if not known:
+            continue
+        kept = pool[M_KEPT_HEAD]
+        pool[M_KEPT_HEAD] = kept + 1
+        place = pool[M_KEPT] + (kept & (capacity - 1)) * KEPT_WIDTH
+        head = pool[M_KEPT_HEADS] + b * capacity + bucket_of(key, capacity)
+        pool[place + KEPT_EVENT] = number
+        pool[place + KEPT_NEXT] = pool[head]
+        pool[place + KEPT_KEY] = key
+        pool[place + KEPT_TIME] = time
+        pool[place + KEPT_BUFFER] = b
+        pool[head] = kept
+    return DONE

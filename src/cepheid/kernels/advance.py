@@ -20,11 +20,7 @@ from cepheid.kernels.layout import (
     ACCEPTS_ALSO,
     ACCEPTS_LATE,
     BARE_FINAL,
-    BUFFER_ELEMENT,
     BUFFER_FULL,
-    BUFFER_KEYS_FROM,
-    BUFFER_KEYS_TO,
-    BUFFER_WIDTH,
     CLOSE_FROM,
     DONE,
     EDGE_WIDTH,
@@ -32,6 +28,11 @@ from cepheid.kernels.layout import (
     EVENT,
     EVENT_KEYS_FROM,
     EVENT_KEYS_TO,
+    FILTER_COMPARATOR,
+    FILTER_EVENT_COLUMN,
+    FILTER_FIELD,
+    FILTER_ROW_COLUMN,
+    FIRST_COLUMN,
     FIT_COLUMN,
     FORKS,
     FULL_COUNT,
@@ -40,10 +41,6 @@ from cepheid.kernels.layout import (
     GUARD_TO,
     INCREMENT,
     IS_FINAL,
-    KEPT_BUFFER,
-    KEPT_EVENT,
-    KEPT_KEY,
-    KEPT_NEXT,
     KEPT_TIME,
     KEPT_WIDTH,
     LENGTH_SHIFT,
@@ -56,13 +53,14 @@ from cepheid.kernels.layout import (
     M_BASE,
     M_BUCKETS,
     M_CAPACITY,
+    M_CURRENT,
     M_EVENT,
     M_HEAD,
     M_HEADS,
+    M_INT_NULLS,
     M_KEPT,
     M_KEPT_CAPACITY,
     M_KEPT_HEAD,
-    M_KEPT_HEADS,
     M_KEPT_TAIL,
     M_LIST,
     M_N_ENTRIES,
@@ -81,8 +79,6 @@ from cepheid.kernels.layout import (
     NO_ROW,
     OUTPUT_FULL,
     OVER_WHEN_FULL,
-    P_BUFFERS,
-    P_EACH,
     P_EDGES,
     P_FANOUT,
     P_KEEP,
@@ -108,6 +104,7 @@ from cepheid.kernels.layout import (
     SET_INT,
     SET_PARENT_SLOT,
     SET_SLOT,
+    SET_VALUE,
     START,
     STATE,
     STATE_LISTS_FROM,
@@ -124,22 +121,19 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.output import emit, end_run
-from cepheid.kernels.predicates import holds, key_of
+from cepheid.kernels.predicates import compare_ints, holds, key_of
 from cepheid.kernels.rows import bucket_of, reals_of, row_of
-from cepheid.kernels.signatures import Accept, Fire, Free, Large, Tally
+from cepheid.kernels.signatures import Ending, Free, Helper
 
 
 @kernel(macro=True)
 def link(row_id: int, row: int, state: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> None:
     """Put a row at the front of the lists in which its state waits."""
-    current = pool[row + EVENT]
     at = plan[P_STATES] + state * STATE_WIDTH
     for k in range(plan[at + STATE_LISTS_FROM], plan[at + STATE_LISTS_TO]):
         listed = plan[P_LISTS] + k * LIST_WIDTH
         field = row + plan[listed + LIST_FIELD]
-        key, known = key_of(
-            plan[listed + ROW_KEYS_FROM], plan[listed + ROW_KEYS_TO], row, current, plan, pool, ints, nulls
-        )
+        key, known = key_of(plan[listed + ROW_KEYS_FROM], plan[listed + ROW_KEYS_TO], row, plan, pool, ints, nulls)
         if known:  # else: NULL equals nothing, so nothing can ever extend it here
             head = pool[M_HEADS] + k * pool[M_BUCKETS] + bucket_of(key, pool[M_BUCKETS])
             pool[field] = pool[head]
@@ -150,27 +144,29 @@ def link(row_id: int, row: int, state: int, plan: Ints, pool: Ints, ints: Ints, 
 @kernel(inline=True)
 def qualifies(
     edge: int,
+    n_known: int,
     row_id: int,
     row: int,
-    current: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
-    large: Large,
+    large: Helper,
     free: Free,
 ) -> int:
-    """Whether the edge at ``plan[edge:]`` may be taken: 1 yes, 0 no, -1 no and never again."""
-    for k in range(plan[edge + GUARD_FROM], plan[edge + GUARD_TO]):
-        if not holds(k, row_id, row, current, -1, plan, pool, reals, ints, floats, nulls, large):
+    """Whether the edge at ``plan[edge:]`` may be taken: 1 yes, 0 no, -1 no and never again.
+
+    Args:
+        n_known: this many of its conditions are known to hold.
+    """
+    for k in range(plan[edge + GUARD_FROM] + n_known, plan[edge + GUARD_TO]):
+        if not holds(k, row_id, row, plan, pool, reals, ints, floats, nulls, large):
             return 0
     first, last = plan[edge + ABSENCE_FROM], plan[edge + ABSENCE_TO]
     if first != last:
-        answer = free(first, last, row_id, row, current, plan, pool, reals, ints, floats, nulls, large)
-        if answer != 1:
-            return answer
+        return free(first, last, row_id, plan, pool, reals, ints, floats, nulls, large)
     return 1
 
 
@@ -188,10 +184,10 @@ def take(
     floats: Floats,
     nulls: Bytes,
     out: Ints,
-    large: Large,
+    large: Helper,
     free: Free,
-    accept: Accept,
-    tally: Tally,
+    accept: Ending,
+    tally: Helper,
 ) -> bool:
     """Take an edge: make the row that it leads to, or the match. The caller has made sure of room.
 
@@ -237,15 +233,17 @@ def take(
             pool[register] = plan[at + 2]
         elif op == INCREMENT:
             pool[register] += 1
+        elif op == SET_VALUE:
+            pool[register] = ints[(FIRST_COLUMN + plan[at + 3]) * pool[M_N_EVENTS] + current - pool[M_BASE]]
         elif op == SET_PARENT_SLOT:
             pool[register] = pool[row + EVENT]
         elif op == SET_FLOAT:
             reals[reals_of(made, plan, pool) + plan[at + 4]] = 0.0
         else:
-            tally(at, made, current, plan, pool, reals, ints, floats, nulls)
+            tally(at, made, 0, 0, 0, plan, pool, reals, ints, floats, nulls)
     full_register = plan[state + FULL_REGISTER]
     full = full_register >= 0 and pool[made + registers + full_register] >= plan[state + FULL_COUNT]
-    if full and not accept(state + CLOSE_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, large, free):
+    if full and not accept(state + CLOSE_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, out, large, free):
         return False
     pool[M_HEAD] = made_id + 1
     run_field = plan[P_RUN_FIELD]
@@ -260,7 +258,9 @@ def take(
     if mode != REJECTS:
         over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] != 0)
         if mode != ACCEPTS_LATE or over:
-            accepted = accept(state + ACCEPT_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, large, free)
+            accepted = accept(
+                state + ACCEPT_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, out, large, free
+            )
             if accepted:
                 emit(made_id, -1, -1, time, current, plan, pool, out)
             if over or (accepted and mode != ACCEPTS_ALSO):
@@ -286,36 +286,6 @@ def has_room(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
         return OUTPUT_FULL
     if pool[M_N_MATCHES] + fanout > pool[M_OUT_MATCHES]:
         return OUTPUT_FULL
-    return DONE
-
-
-@kernel(macro=True)
-def keep(fit: int, number: int, time: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> int:
-    """Keep an event for the NOTs that it may break.
-
-    Returns:
-        DONE, or BUFFER_FULL: nothing was kept.
-    """
-    capacity = pool[M_KEPT_CAPACITY]
-    if pool[M_KEPT_HEAD] - pool[M_KEPT_TAIL] + plan[P_N_BUFFERS] > capacity:
-        return BUFFER_FULL
-    for b in range(plan[P_N_BUFFERS]):
-        at = plan[P_BUFFERS] + b * BUFFER_WIDTH
-        if not (fit >> plan[at + BUFFER_ELEMENT]) & 1:
-            continue
-        key, known = key_of(plan[at + BUFFER_KEYS_FROM], plan[at + BUFFER_KEYS_TO], 0, number, plan, pool, ints, nulls)
-        if not known:
-            continue
-        kept = pool[M_KEPT_HEAD]
-        pool[M_KEPT_HEAD] = kept + 1
-        place = pool[M_KEPT] + (kept & (capacity - 1)) * KEPT_WIDTH
-        head = pool[M_KEPT_HEADS] + b * capacity + bucket_of(key, capacity)
-        pool[place + KEPT_EVENT] = number
-        pool[place + KEPT_NEXT] = pool[head]
-        pool[place + KEPT_KEY] = key
-        pool[place + KEPT_TIME] = time
-        pool[place + KEPT_BUFFER] = b
-        pool[head] = kept
     return DONE
 
 
@@ -355,11 +325,12 @@ def advance(
     floats: Floats,
     nulls: Bytes,
     out: Ints,
-    large: Large,
+    large: Helper,
     free: Free,
-    accept: Accept,
-    tally: Tally,
-    deadlines: Fire,
+    accept: Ending,
+    tally: Helper,
+    keep: Helper,
+    fire: Ending,
 ) -> int:
     """Step over the rest of the batch.
 
@@ -369,7 +340,6 @@ def advance(
     n = pool[M_N_EVENTS]
     base = pool[M_BASE]
     within = plan[P_WITHIN]
-    each = plan[P_EACH]
     n_lists = plan[P_N_LISTS]
     has_runs = plan[P_RUN_FIELD] >= 0 and within >= 0
     while pool[M_EVENT] < n:
@@ -380,11 +350,9 @@ def advance(
             continue
         time = ints[TIME_COLUMN * n + i]
         number = base + i
+        pool[M_CURRENT] = number
         if pool[M_STAGE] == 0:
-            if (
-                has_runs
-                and deadlines(time, False, plan, pool, reals, ints, floats, nulls, out, large, free, accept) != DONE
-            ):
+            if has_runs and fire(time, 0, 0, plan, pool, reals, ints, floats, nulls, out, large, free) != DONE:
                 return OUTPUT_FULL
             if plan[P_KEEP] >= 0:
                 forget(time, plan, pool)
@@ -403,14 +371,7 @@ def advance(
                 key = 0
                 if not starting:
                     key, known = key_of(
-                        plan[listed + EVENT_KEYS_FROM],
-                        plan[listed + EVENT_KEYS_TO],
-                        0,
-                        number,
-                        plan,
-                        pool,
-                        ints,
-                        nulls,
+                        plan[listed + EVENT_KEYS_FROM], plan[listed + EVENT_KEYS_TO], 0, plan, pool, ints, nulls
                     )
                     if not known:
                         continue
@@ -422,6 +383,17 @@ def advance(
                 field = plan[listed + LIST_FIELD]
                 edges_from = plan[P_LIST_EDGES] + plan[listed + LIST_EDGES_FROM]
                 edges_to = plan[P_LIST_EDGES] + plan[listed + LIST_EDGES_TO]
+                # The first condition, where it compares two ints of which the row holds one: most rows end here.
+                filter_field = plan[listed + FILTER_FIELD]
+                filtered = 0
+                value = 0
+                if filter_field >= 0:
+                    places = pool[M_INT_NULLS]
+                    column = plan[listed + FILTER_EVENT_COLUMN]
+                    if ints[places + column] < 0 and ints[places + plan[listed + FILTER_ROW_COLUMN]] < 0:
+                        filtered = 1
+                        value = ints[(FIRST_COLUMN + column) * n + i]
+                comparator = plan[listed + FILTER_COMPARATOR]
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail or starting:
                     row = row_of(row_id, plan, pool)
@@ -432,10 +404,10 @@ def advance(
                         following = pool[row + field]
                         if within >= 0 and time - pool[row + START] > within:
                             gone = True
-                        elif each >= 0 and time - ints[TIME_COLUMN * n + pool[row + EVENT] - base] > each:
-                            gone = True
                         else:
                             met = pool[row + field + 1] == key and pool[row + EVENT] != number
+                            if met and filtered:
+                                met = compare_ints(comparator, pool[row + filter_field], value)
                     if met:
                         room = has_room(row_id, row, plan, pool)
                         if room != DONE:
@@ -448,7 +420,7 @@ def advance(
                             if not (fit >> plan[edge + ELEMENT]) & 1:
                                 continue
                             answer = qualifies(
-                                edge, row_id, row, number, plan, pool, reals, ints, floats, nulls, large, free
+                                edge, filtered, row_id, row, plan, pool, reals, ints, floats, nulls, large, free
                             )
                             if answer == 1:
                                 taken = take(
@@ -486,7 +458,7 @@ def advance(
                         previous = row
                     row_id = following
             pool[M_STAGE] = 2
-        if plan[P_N_BUFFERS] and keep(fit, number, time, plan, pool, ints, nulls) != DONE:
+        if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
             return BUFFER_FULL
         pool[M_STAGE] = 0
         pool[M_EVENT] = i + 1

@@ -9,6 +9,7 @@ from cepheid.kernels.layout import (
     GT,
     LT,
     M_BASE,
+    M_CURRENT,
     M_FLOAT_NULLS,
     M_INT_NULLS,
     M_N_EVENTS,
@@ -38,20 +39,30 @@ def add_overflows(a: int, b: int) -> bool:
 
 @kernel(entry=True)
 def tally_event(
-    at: int, row: int, current: int, plan: Ints, pool: Ints, reals: Floats, ints: Ints, floats: Floats, nulls: Bytes
-) -> None:
+    at: int,
+    row: int,
+    unused: int,
+    unused_too: int,
+    unused_again: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+) -> int:
     """Bring the aggregate registers that the row of `updates` at ``plan[at:]`` names up to date with an event."""
     op, column = plan[at], plan[at + 3]
     register = row + plan[P_REGISTERS] + plan[at + 1]
     n = pool[M_N_EVENTS]
-    event = current - pool[M_BASE]
+    event = pool[M_CURRENT] - pool[M_BASE]
     of_ints = op == COUNT_VALUE_INT or op == SUM_INT or op == MIN_INT or op == MAX_INT
     place = ints[(pool[M_INT_NULLS] if of_ints else pool[M_FLOAT_NULLS]) + column]
     if place >= 0 and nulls[place * n + event] != 0:
-        return
+        return 0
     count = pool[register]
     if count == OVERFLOWED:
-        return
+        return 0
     pool[register] = count + 1
     if of_ints:
         value = ints[(FIRST_COLUMN + column) * n + event]
@@ -67,7 +78,7 @@ def tally_event(
         elif op == MAX_INT:
             if count == 0 or value > pool[held]:
                 pool[held] = value
-        return
+        return 0
     x = floats[column * n + event]
     real = reals_of(row, plan, pool) + plan[at + 4]
     if op == SUM_FLOAT:
@@ -78,3 +89,4 @@ def tally_event(
     elif op == MAX_FLOAT:
         if count == 0 or compare_floats(GT, x, reals[real]):
             reals[real] = x
+    return 0

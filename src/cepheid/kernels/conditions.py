@@ -33,20 +33,24 @@ from cepheid.kernels.layout import (
     COMPARE_FLOATS,
     DISTANCE,
     DIV_FLOAT,
+    EVENT,
     FIRST_COLUMN,
     FIRST_UNARY,
     FLOOR,
-    FROM_ITERATED,
     GREATEST_FLOAT,
     GREATEST_INT,
     GT,
     IS_NOT_NULL,
     IS_NULL,
     ITERATED,
+    ITERATED_FIRST,
     LEAST_FLOAT,
     LEAST_INT,
     LT,
     M_BASE,
+    M_BEFORES,
+    M_ELEMENTS,
+    M_FIRSTS,
     M_FLOAT_NULLS,
     M_INT_NULLS,
     M_ITERATED,
@@ -95,7 +99,7 @@ from cepheid.kernels.layout import (
     Floats,
     Ints,
 )
-from cepheid.kernels.predicates import _compare_fused, _is_null, compare_floats, compare_ints, locate, row_before
+from cepheid.kernels.predicates import _compare_fused, _is_null, compare_floats, compare_ints, locate
 from cepheid.kernels.rows import INT_MAX, INT_MIN, element_of, reals_of, row_of
 
 
@@ -124,12 +128,25 @@ def multiply_overflows(a: int, b: int) -> bool:
 
 
 @kernel()
+def row_before(row_id: int, plan: Ints, pool: Ints) -> int:
+    """Where the row before the loop element ``row_id`` lies, or -1 where that is the loop's first."""
+    if row_id < 0:
+        return -1
+    row = row_of(row_id, plan, pool)
+    parent_id = pool[row + PARENT]
+    if parent_id < 0:
+        return -1
+    parent = row_of(parent_id, plan, pool)
+    return parent if element_of(parent, plan, pool) == element_of(row, plan, pool) else -1
+
+
+@kernel()
 def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: Floats) -> None:
     """Push a count, an aggregate or a mean from the registers of a row."""
     op = plan[at + OP]
     top = pool[M_STACK] - pool[M_TAGS] + tag
     top_real = plan[P_STACK_REALS] - pool[M_TAGS] + tag
-    if plan[at + B_SOURCE] == FROM_ITERATED:
+    if plan[at + B_SOURCE]:
         row = row_before(pool[pool[M_ITERATED] + plan[at + B_ARG]], plan, pool)
         if row < 0:
             pool[tag] = ABSENT
@@ -295,8 +312,6 @@ def _stack(
     first: int,
     last: int,
     row: int,
-    current: int,
-    tried: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
@@ -318,14 +333,14 @@ def _stack(
             tag += 1
             pool[tag] = VALUE
             if op <= COMPARE_FLOATS:
-                answer = _compare_fused(at, row, current, tried, plan, pool, ints, floats, nulls)
+                answer = _compare_fused(at, row, plan, pool, ints, floats, nulls)
                 pool[base_ints + tag] = answer
                 if answer == ABSENT:
                     pool[tag] = ABSENT
                 elif answer < 0:
                     pool[tag] = NULL
             elif op == PUSH_INT or op == PUSH_FLOAT or op == PUSH_BOUND:
-                event = locate(plan[at + A_SOURCE], plan[at + A_ARG], row, current, tried, plan, pool)
+                event = locate(plan[at + A_SOURCE], plan[at + A_ARG], row, pool)
                 column = plan[at + A_COLUMN]
                 event -= pool[M_BASE]
                 if op == PUSH_BOUND:
@@ -401,43 +416,60 @@ def _element_at_or_above(row_id: int, element: int, plan: Ints, pool: Ints) -> i
     return NO_ROW
 
 
+@kernel()
+def _turn(v: int, row_id: int, at: int, plan: Ints, pool: Ints) -> None:
+    """Set wheel ``v`` of the odometer to the element ``row_id`` (-1: the loop is empty)."""
+    pool[pool[M_ITERATED] + v] = row_id
+    element = before = first = -1
+    if row_id >= 0:
+        element = pool[row_of(row_id, plan, pool) + EVENT]
+        place = row_before(row_id, plan, pool)
+        if place >= 0:
+            before = pool[place + EVENT]
+            if plan[at + ITERATED_FIRST + v] >= 0:
+                first = pool[place + plan[at + ITERATED_FIRST + v]]
+    pool[M_ELEMENTS + v] = element
+    pool[M_BEFORES + v] = before
+    pool[M_FIRSTS + v] = first
+
+
 @kernel(entry=True)
 def holds_at_large(
     at: int,
     row_id: int,
     row: int,
-    current: int,
-    tried: int,
+    unused: int,
+    unused_too: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
-) -> bool:
-    """Whether a condition of several instructions, or over each element of some loops (an odometer), holds.
+) -> int:
+    """Whether a condition of several instructions, or over each element of some loops (an odometer), holds: 1 or 0.
 
     Args:
-        at: where the condition lies in ``plan``; the others as in `predicates.holds`.
+        at: where the condition lies in ``plan``.
+        row_id, row: as in `predicates.holds`.
     """
     first, last, n_iterated = plan[at + CODE_FROM], plan[at + CODE_TO], plan[at + N_ITERATED]
-    wheels = pool[M_ITERATED]
     for v in range(n_iterated):
-        pool[wheels + v] = _element_at_or_above(row_id, plan[at + ITERATED + v], plan, pool)
+        _turn(v, _element_at_or_above(row_id, plan[at + ITERATED + v], plan, pool), at, plan, pool)
     while True:
-        if _stack(first, last, row, current, tried, plan, pool, reals, ints, floats, nulls) == 0:
-            return False
+        if _stack(first, last, row, plan, pool, reals, ints, floats, nulls) == 0:
+            return 0
         v = n_iterated - 1
         while v >= 0:
             element = plan[at + ITERATED + v]
             following = NO_ROW
-            if pool[wheels + v] >= 0:
-                parent = pool[row_of(pool[wheels + v], plan, pool) + PARENT]
-                following = _element_at_or_above(parent, element, plan, pool)
+            standing = pool[pool[M_ITERATED] + v]
+            if standing >= 0:
+                following = _element_at_or_above(pool[row_of(standing, plan, pool) + PARENT], element, plan, pool)
             if following >= 0:
-                pool[wheels + v] = following
+                _turn(v, following, at, plan, pool)
                 break
-            pool[wheels + v] = _element_at_or_above(row_id, element, plan, pool)
+            _turn(v, _element_at_or_above(row_id, element, plan, pool), at, plan, pool)
             v -= 1
         if v < 0:
-            return True
+            return 1

@@ -31,7 +31,7 @@ from cepheid.kernels.layout import (
 from cepheid.kernels.output import emit
 from cepheid.kernels.predicates import holds
 from cepheid.kernels.rows import INT_MAX, row_of
-from cepheid.kernels.signatures import Accept, Free, Large
+from cepheid.kernels.signatures import Free, Helper
 
 
 @kernel(entry=True)
@@ -45,25 +45,29 @@ def accepts(
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
-    large: Large,
+    out: Ints,
+    large: Helper,
     free: Free,
-) -> bool:
-    """Whether what the end of a match, or of a loop, closes holds for a row.
+) -> int:
+    """Whether what the end of a match, or of a loop, closes holds for a row: 1 or 0.
 
     Args:
         at: where four fields lie in ``plan``: first condition, after the last, first absence, after the last.
     """
     for k in range(plan[at], plan[at + 1]):
-        if not holds(k, row_id, row, -1, -1, plan, pool, reals, ints, floats, nulls, large):
-            return False
+        if not holds(k, row_id, row, plan, pool, reals, ints, floats, nulls, large):
+            return 0
     first, last = plan[at + 2], plan[at + 3]
-    return first == last or free(first, last, row_id, row, -1, plan, pool, reals, ints, floats, nulls, large) == 1
+    if first == last:
+        return 1
+    return 1 if free(first, last, row_id, plan, pool, reals, ints, floats, nulls, large) == 1 else 0
 
 
 @kernel(entry=True)
 def fire(
     until: int,
-    everything: bool,
+    everything: int,
+    unused: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
@@ -71,16 +75,15 @@ def fire(
     floats: Floats,
     nulls: Bytes,
     out: Ints,
-    large: Large,
+    large: Helper,
     free: Free,
-    accept: Accept,
 ) -> int:
     """Decide the runs whose window ended before the time ``until`` (us), in the order of their starts.
 
     A run that waits in a state which accepts late is a match at the end of its window (SEMANTICS 3.2, 7.2).
 
     Args:
-        everything: the input has ended: decide all runs.
+        everything: 1: the input has ended, so decide all runs.
 
     Returns:
         DONE, or OUTPUT_FULL: make room and call again.
@@ -91,14 +94,14 @@ def fire(
         row_id = pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1))]
         if row_id >= 0:
             row = row_of(row_id, plan, pool)
-            if not everything and (within < 0 or pool[row + START] + within >= until):
+            if everything == 0 and (within < 0 or pool[row + START] + within >= until):
                 return DONE
             state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
             if plan[state + ACCEPTS] == ACCEPTS_LATE:
                 length = pool[row + STATE] >> LENGTH_SHIFT
                 if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
                     return OUTPUT_FULL
-                if accept(state + ACCEPT_FROM, row_id, row, plan, pool, reals, ints, floats, nulls, large, free):
+                if accepts(state + ACCEPT_FROM, row_id, row, plan, pool, reals, ints, floats, nulls, out, large, free):
                     # Without a window the end of the input decides: the greatest time there is.
                     decided = pool[row + START] + within if within >= 0 else INT_MAX
                     emit(row_id, -1, -1, decided, -1 - run, plan, pool, out)

@@ -27,9 +27,8 @@ def _machine_types() -> dict[str, Any]:
     word, real, truth = types.int64, types.float64, types.boolean
     ints, floats, nulls = types.int64[::1], types.float64[::1], types.uint8[::1]
     arrays = (ints, ints, floats, ints, floats, nulls)  # plan, pool, reals, ints, floats, nulls
-    large = types.FunctionType(truth(*[word] * 5, *arrays))
-    free = types.FunctionType(word(*[word] * 5, *arrays, large))
-    accept = types.FunctionType(truth(*[word] * 3, *arrays, large, free))
+    helper = types.FunctionType(word(*[word] * 5, *arrays))
+    free = types.FunctionType(word(*[word] * 3, *arrays, helper))
     return {
         "int": word,
         "float": real,
@@ -40,11 +39,9 @@ def _machine_types() -> dict[str, Any]:
         "Floats": floats,
         "Bytes": nulls,
         # kernels that are called by address: see `signatures`
-        "Large": large,
+        "Helper": helper,
         "Free": free,
-        "Accept": accept,
-        "Tally": types.FunctionType(types.none(*[word] * 3, *arrays)),
-        "Fire": types.FunctionType(word(word, truth, *arrays, ints, large, free, accept)),
+        "Ending": types.FunctionType(word(*[word] * 3, *arrays, ints, helper, free)),
     }
 
 

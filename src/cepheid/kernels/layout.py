@@ -29,7 +29,7 @@ P_CODE, P_CONDITIONS, P_UPDATES, P_EDGES, P_ABSENCES, P_KEYS, P_LISTS, P_LIST_ED
 P_N_LISTS = 10  # one more list stands behind them: its edges are the starts
 P_N_BUFFERS = 11
 P_WITHIN = 12  # longest distance from the first event, us; -1 for none
-P_EACH = 13  # longest gap between neighbours, us; -1 for none
+P_UNUSED = 13
 P_KEEP = 14  # what is older than this can be forgotten, us; -1 for never
 P_ROW_WIDTH = 15
 P_REGISTERS = 16  # field of the first register in a row
@@ -66,7 +66,14 @@ M_INT_NULLS, M_FLOAT_NULLS = 27, 28  # where the places in `nulls` begin in `int
 M_OUT_ENTRIES = 29  # room for events
 M_OUT_MATCHES = 30  # room for matches, where their length varies
 M_OUT_ELEMENTS, M_OUT_OFFSETS, M_OUT_DECIDED, M_OUT_DECIDERS = 31, 32, 33, 34
-POOL_HEADER = 35
+# events that operands name by their place here: -1 where there is none
+M_CURRENT = 35  # the event that is being taken
+M_TRIED = 36  # the event that a NOT is tried on
+M_NOTHING = 37  # always -1: a variable that this match does not bind
+M_ELEMENTS = 38  # for each iterated variable: the element that is being tried ...
+M_BEFORES = 42  # ... the element before it ...
+M_FIRSTS = 46  # ... and the loop's first element, where that is not the one that is being tried
+POOL_HEADER = 50
 STACK_SIZE = 256
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
@@ -90,15 +97,10 @@ KEPT_EVENT, KEPT_NEXT, KEPT_KEY, KEPT_TIME, KEPT_BUFFER = range(5)
 KEPT_WIDTH = 5
 
 # --- where an operand's event comes from -----------------------------------------------------------
-FROM_CURRENT = 0  # the event that is being taken
-FROM_SLOT = 1  # the event whose number is in a register of the row
-FROM_NEGATED = 2  # the event that a NOT is tried on
-FROM_ITERATED = 3  # an element of a loop variable, all of which are tried
-FROM_ABSENT = 4  # a variable that this match does not bind
-FROM_BEFORE_ITERATED = 5  # the element before such an element
-FROM_LAST = 6  # the event that the partial match took last
-FROM_FIRST_BEFORE = 7  # the loop's first element, if an element that is tried is not the first; the argument holds
-WHEEL_BITS = 3  # the number of the iterated variable in these bits, and the register above them
+# The number of the event is pool[argument + source * row]: a field of the partial match's row, or a cell of the
+# pool's header (M_CURRENT and those after it).
+FROM_HEADER = 0
+FROM_ROW = 1
 
 # --- instructions: rows of the table `code` ---------------------------------------------------------------
 # [op, comparator or argument, source a, argument a, column a, source b, argument b, column b]
@@ -114,8 +116,8 @@ PUSH_FLOAT_CONST = 13  # ARG: index into `reals`
 PUSH_NULL = 14
 PUSH_ABSENT = 15
 PUSH_COUNT = 16  # ARG: register of the count
-# The register instructions read the row of the partial match; with B_SOURCE = FROM_ITERATED, the row before the
-# element B_ARG that is being tried (what was known when it was taken), absent where it is the loop's first.
+# The register instructions read the row of the partial match; with B_SOURCE = 1, the row before the element of the
+# iterated variable B_ARG that is being tried (what was known when it was taken), absent where it is the loop's first.
 PUSH_INT_REGISTER = 17  # ARG: register of n, A_ARG: register of the value; NULL where n <= 0
 PUSH_FLOAT_REGISTER = 18  # ARG: register of n, A_ARG: float register
 PUSH_MEAN_INT = 19  # ARG: register of n, A_ARG: register of the sum, A_COLUMN: the divisor's place in `reals`
@@ -144,10 +146,10 @@ VALUE, NULL, ABSENT = 0, 1, 2
 
 # --- conditions: rows of the table `conditions` -----------------------------------------------------------
 # [first instruction, after the last, 1 where that is one fused comparison and nothing is iterated,
-#  number of iterated variables, their elements ...]
-CODE_FROM, CODE_TO, IS_FUSED, N_ITERATED, ITERATED = 0, 1, 2, 3, 4
+#  number of iterated variables, their elements ..., the fields of the registers of their first events ...]
+CODE_FROM, CODE_TO, IS_FUSED, N_ITERATED, ITERATED, ITERATED_FIRST = 0, 1, 2, 3, 4, 8
 MAX_ITERATED = 4
-CONDITION_WIDTH = ITERATED + MAX_ITERATED
+CONDITION_WIDTH = ITERATED_FIRST + MAX_ITERATED
 
 # --- updates of registers: rows of the table `updates` ----------------------------------------------------
 # [op, register, argument (value, column, or second register), column, float register]
@@ -160,6 +162,7 @@ SUM_FLOAT = 6  # register n, column, float register
 MIN_INT, MAX_INT = 7, 8
 MIN_FLOAT, MAX_FLOAT = 9, 10
 SET_FLOAT = 11  # float register := 0.0
+SET_VALUE = 13  # register := column of the current event
 SET_PARENT_SLOT = 12  # register := number of the event before the current one in the match
 TALLIES = (COUNT_VALUE_INT, COUNT_VALUE_FLOAT, SUM_INT, SUM_FLOAT, MIN_INT, MAX_INT, MIN_FLOAT, MAX_FLOAT)
 UPDATE_WIDTH = 5
@@ -196,7 +199,11 @@ LIST_ELEMENTS = 2  # the elements its edges take, as bits
 LIST_EDGES_FROM, LIST_EDGES_TO = 3, 4  # into the table `list_edges`, in order of preference
 ROW_KEYS_FROM, ROW_KEYS_TO = 5, 6  # the key of a row that joins the list
 EVENT_KEYS_FROM, EVENT_KEYS_TO = 7, 8  # the key of an event that looks for rows
-LIST_WIDTH = 9
+# Where the first condition of a list's only edge compares an int of the row with one of the arriving event:
+FILTER_FIELD = 9  # the register of the row's value, or -1 where there is no such condition
+FILTER_COMPARATOR = 10  # value of the row, comparator, value of the event
+FILTER_ROW_COLUMN, FILTER_EVENT_COLUMN = 11, 12
+LIST_WIDTH = 13
 
 # --- negated buffers: rows of the table `buffers` ---------------------------------------------------------
 BUFFER_ELEMENT = 0

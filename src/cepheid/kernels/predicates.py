@@ -17,15 +17,7 @@ from cepheid.kernels.layout import (
     COMPARE_INTS,
     CONDITION_WIDTH,
     EQ,
-    EVENT,
     FIRST_COLUMN,
-    FROM_ABSENT,
-    FROM_BEFORE_ITERATED,
-    FROM_CURRENT,
-    FROM_FIRST_BEFORE,
-    FROM_LAST,
-    FROM_NEGATED,
-    FROM_SLOT,
     GE,
     GT,
     IS_FUSED,
@@ -38,21 +30,16 @@ from cepheid.kernels.layout import (
     M_BASE,
     M_FLOAT_NULLS,
     M_INT_NULLS,
-    M_ITERATED,
     M_N_EVENTS,
     OP,
     P_CODE,
     P_CONDITIONS,
     P_KEYS,
-    P_REGISTERS,
-    PARENT,
-    WHEEL_BITS,
     Bytes,
     Floats,
     Ints,
 )
-from cepheid.kernels.rows import element_of, row_of
-from cepheid.kernels.signatures import Large
+from cepheid.kernels.signatures import Helper
 
 
 @kernel(macro=True)
@@ -83,46 +70,10 @@ def compare_floats(comparator: int, a: float, b: float) -> bool:
     return compare_ints(comparator, order, 0)
 
 
-@kernel()
-def row_before(row_id: int, plan: Ints, pool: Ints) -> int:
-    """Where the row before the loop element ``row_id`` lies, or -1 where that is the loop's first."""
-    if row_id < 0:
-        return -1
-    row = row_of(row_id, plan, pool)
-    parent_id = pool[row + PARENT]
-    if parent_id < 0:
-        return -1
-    parent = row_of(parent_id, plan, pool)
-    return parent if element_of(parent, plan, pool) == element_of(row, plan, pool) else -1
-
-
-@kernel()
-def _iterated_event(source: int, argument: int, plan: Ints, pool: Ints) -> int:
-    """The event of the loop element that is being tried, or of one before it, or -1."""
-    if source == FROM_FIRST_BEFORE:
-        before = row_before(pool[pool[M_ITERATED] + (argument & ((1 << WHEEL_BITS) - 1))], plan, pool)
-        return pool[before + plan[P_REGISTERS] + (argument >> WHEEL_BITS)] if before >= 0 else -1
-    row_id = pool[pool[M_ITERATED] + argument]
-    if source == FROM_BEFORE_ITERATED:
-        before = row_before(row_id, plan, pool)
-        return pool[before + EVENT] if before >= 0 else -1
-    return pool[row_of(row_id, plan, pool) + EVENT] if row_id >= 0 else -1
-
-
-@kernel(inline=True)
-def locate(source: int, argument: int, row: int, current: int, tried: int, plan: Ints, pool: Ints) -> int:
+@kernel(macro=True)
+def locate(source: int, argument: int, row: int, pool: Ints) -> int:
     """The number of the event that an operand reads, or -1 where it is absent."""
-    if source == FROM_CURRENT:
-        return current
-    if source == FROM_SLOT:
-        return pool[row + argument]
-    if source == FROM_LAST:
-        return pool[row + EVENT]
-    if source == FROM_NEGATED:
-        return tried
-    if source == FROM_ABSENT:
-        return -1
-    return _iterated_event(source, argument, plan, pool)
+    return pool[argument + source * row]
 
 
 @kernel(macro=True)
@@ -133,12 +84,10 @@ def _is_null(places: int, column: int, i: int, n: int, ints: Ints, nulls: Bytes)
 
 
 @kernel(inline=True)
-def _compare_fused(
-    at: int, row: int, current: int, tried: int, plan: Ints, pool: Ints, ints: Ints, floats: Floats, nulls: Bytes
-) -> int:
+def _compare_fused(at: int, row: int, plan: Ints, pool: Ints, ints: Ints, floats: Floats, nulls: Bytes) -> int:
     """The comparison of two columns at ``plan[at:]``: 1 true, 0 false, 2 absent, -1 NULL."""
-    a = locate(plan[at + A_SOURCE], plan[at + A_ARG], row, current, tried, plan, pool)
-    b = locate(plan[at + B_SOURCE], plan[at + B_ARG], row, current, tried, plan, pool)
+    a = locate(plan[at + A_SOURCE], plan[at + A_ARG], row, pool)
+    b = locate(plan[at + B_SOURCE], plan[at + B_ARG], row, pool)
     if a < 0 or b < 0:
         return ABSENT
     n = pool[M_N_EVENTS]
@@ -164,41 +113,35 @@ def holds(
     k: int,
     row_id: int,
     row: int,
-    current: int,
-    tried: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
-    large: Large,
+    large: Helper,
 ) -> bool:
     """Whether condition ``k`` holds for a partial match and the event that is being taken.
 
     Args:
         row_id, row: the partial match (-1 for none) and where it lies in the pool.
-        current: the number of the event that is being taken, or -1.
-        tried: the number of the event that a NOT is tried on, or -1.
         large: evaluates a condition that is more than one comparison.
     """
     at = plan[P_CONDITIONS] + k * CONDITION_WIDTH
     if plan[at + IS_FUSED]:
         code = plan[P_CODE] + plan[at + CODE_FROM] * CODE_WIDTH
-        return _compare_fused(code, row, current, tried, plan, pool, ints, floats, nulls) > 0
-    return large(at, row_id, row, current, tried, plan, pool, reals, ints, floats, nulls)
+        return _compare_fused(code, row, plan, pool, ints, floats, nulls) > 0
+    return large(at, row_id, row, 0, 0, plan, pool, reals, ints, floats, nulls) == 1
 
 
 @kernel(inline=True)
-def key_of(
-    first: int, last: int, row: int, current: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes
-) -> tuple[int, bool]:
+def key_of(first: int, last: int, row: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> tuple[int, bool]:
     """The key that the rows ``first`` to before ``last`` of the table `keys` give, and whether no part is NULL."""
     key = 0
     n = pool[M_N_EVENTS]
     for k in range(first, last):
         at = plan[P_KEYS] + k * KEY_WIDTH
-        event = locate(plan[at + KEY_SOURCE], plan[at + KEY_ARG], row, current, -1, plan, pool)
+        event = locate(plan[at + KEY_SOURCE], plan[at + KEY_ARG], row, pool)
         if event < 0:
             return 0, False
         event -= pool[M_BASE]

@@ -1,4 +1,7 @@
-"""The kernels that are called by address, and what is passed where a plan does not need them."""
+"""The kernels that are called by address, and what is passed where a plan does not need them.
+
+They share three signatures, so that three stand-ins do.
+"""
 
 from __future__ import annotations
 
@@ -6,86 +9,56 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from cepheid.kernels.jit import kernel
-from cepheid.kernels.layout import DONE, Bytes, Floats, Ints
+from cepheid.kernels.layout import Bytes, Floats, Ints
 
-Large: TypeAlias = Callable[..., bool]
-"""`conditions.holds_at_large`"""
+Helper: TypeAlias = Callable[..., int]
+"""`conditions.holds_at_large`, `aggregates.tally_event`, `absences.keep_event`: five ints, and the arrays but `out`."""
 Free: TypeAlias = Callable[..., int]
-"""`absences.free_of`"""
-Accept: TypeAlias = Callable[..., bool]
-"""`endings.accepts`"""
-Tally: TypeAlias = Callable[..., None]
-"""`aggregates.tally_event`"""
-Fire: TypeAlias = Callable[..., int]
-"""`endings.fire`"""
+"""`absences.free_of`: three ints, the arrays but `out`, and `conditions.holds_at_large`."""
+Ending: TypeAlias = Callable[..., int]
+"""`endings.accepts`, `endings.fire`: three ints, all arrays, `conditions.holds_at_large` and `absences.free_of`."""
 
 
 @kernel(entry=True)
-def no_large(
-    at: int,
-    row_id: int,
-    row: int,
-    current: int,
-    tried: int,
+def no_helper(
+    a: int,
+    b: int,
+    c: int,
+    d: int,
+    e: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
-) -> bool:
-    """Stands for `Large` where every condition is one comparison; never called."""
-    return False
+) -> int:
+    """Stands for a `Helper` that a plan does not need; never called."""
+    return 0
 
 
 @kernel(entry=True)
 def no_free(
-    first: int,
-    last: int,
-    row_id: int,
-    row: int,
-    current: int,
+    a: int,
+    b: int,
+    c: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
     ints: Ints,
     floats: Floats,
     nulls: Bytes,
-    large: Large,
+    large: Helper,
 ) -> int:
     """Stands for `Free` where there is no NOT; never called."""
     return 0
 
 
 @kernel(entry=True)
-def no_accept(
-    at: int,
-    row_id: int,
-    row: int,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-    large: Large,
-    free: Free,
-) -> bool:
-    """Stands for `Accept` where only the last event ends a match; never called."""
-    return False
-
-
-@kernel(entry=True)
-def no_tally(
-    at: int, row: int, current: int, plan: Ints, pool: Ints, reals: Floats, ints: Ints, floats: Floats, nulls: Bytes
-) -> None:
-    """Stands for `Tally` where nothing is aggregated; never called."""
-
-
-@kernel(entry=True)
-def no_fire(
-    until: int,
-    everything: bool,
+def no_ending(
+    a: int,
+    b: int,
+    c: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
@@ -93,9 +66,8 @@ def no_fire(
     floats: Floats,
     nulls: Bytes,
     out: Ints,
-    large: Large,
+    large: Helper,
     free: Free,
-    accept: Accept,
 ) -> int:
-    """Stands for `Fire` where no match waits for a deadline; never called."""
-    return DONE
+    """Stands for an `Ending` where only the last event ends a match; never called."""
+    return 0
