@@ -140,8 +140,7 @@ def partition_codes(columns: Sequence[Column]) -> tuple[Ints, Bools | None]:
             valid = column.valid if valid is None else valid & column.valid
         values = column.values
         if values.dtype == np.float64:
-            # NaN is one value, and the two zeros are one.
-            values = np.where(values == 0.0, 0.0, np.where(np.isnan(values), np.nan, values)).view(np.int64)
+            values = ordered_ints(values)
         values = np.ascontiguousarray(values, np.int64)
         if codes is None:
             codes = values
@@ -217,6 +216,19 @@ def _gather(
     )
 
 
+def ordered_ints(values: NDArray[np.float64]) -> Ints:
+    """Floats as int64 that compare as the language compares floats: NaN is greatest, and the two zeros are one."""
+    plain = values + 0.0  # a copy, in which the two zeros are one
+    missing = np.isnan(plain)
+    if missing.any():
+        plain[missing] = np.nan  # of all the NaNs, the positive one
+    bits = plain.view(np.int64)
+    negative = bits < 0
+    if negative.any():
+        bits[negative] ^= np.int64(2**63 - 1)
+    return bits
+
+
 def _shaped(column: Column, request: Request) -> tuple[NDArray[Any], Bools | None]:
     """The values of a column in the shape that the plan wants, and where they are not NULL."""
     shape = request.shape
@@ -224,6 +236,8 @@ def _shaped(column: Column, request: Request) -> tuple[NDArray[Any], Bools | Non
     if column.type.kind is Kind.NULL:
         wanted = np.float64 if shape.register is Register.FLOAT else np.int64
         return np.zeros(len(column), wanted), np.zeros(len(column), np.bool_)
+    if shape.ordered:
+        return ordered_ints(casts.floats(column)), valid
     scale = column.type.scale or 0 if column.type.kind is Kind.DECIMAL else 0
     if shape.register is Register.FLOAT:
         return casts.floats(column), valid

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from cepheid.compiler.registers import Registers
-from cepheid.compiler.requests import FLOAT_SHAPE, INT_SHAPE, TIME, Register, Requests, Shape, shape_of
+from cepheid.compiler.requests import FLOAT_SHAPE, INT_SHAPE, ORDERED_SHAPE, TIME, Register, Requests, Shape, shape_of
 from cepheid.errors import NotSupportedError
 from cepheid.events.types import DataType, Kind
 from cepheid.kernels import layout as k
@@ -66,6 +66,11 @@ class Operand:
 
     source: int
     argument: int = 0
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """Both."""
+        return self.source, self.argument
 
 
 class Lowering:
@@ -148,12 +153,22 @@ class Lowering:
         if left is None or right is None:
             return False
         shape = self._common(expression.left, expression.right)
+        if shape.register is Register.FLOAT:
+            shape = ORDERED_SHAPE
         a, b = scope.operand(*left), scope.operand(*right)
         column_a = self._leaf_column(expression.left, shape)
         column_b = self._leaf_column(expression.right, shape)
-        op = k.COMPARE_FLOATS if shape.register is Register.FLOAT else k.COMPARE_INTS
         self.tables.code.append(
-            [op, COMPARATORS[expression.operator], a.source, a.argument, column_a, b.source, b.argument, column_b]
+            [
+                k.COMPARE,
+                COMPARATORS[expression.operator],
+                a.source,
+                a.argument,
+                column_a,
+                b.source,
+                b.argument,
+                column_b,
+            ]
         )
         return True
 
@@ -459,7 +474,9 @@ class _Scope:
         if not element.loop:
             if at is At.PREV:
                 return Operand(k.FROM_HEADER, k.M_NOTHING)
-            return Operand(k.FROM_HEADER, k.M_CURRENT) if taking else self._slot(registers.slot("event", element.index))
+            if taking:
+                return Operand(k.FROM_HEADER, k.M_CURRENT)
+            return self._row(element.index, "event")
         wheel = self.iteration_of(variable)
         if at is At.EACH:
             if taking:
@@ -472,9 +489,9 @@ class _Scope:
                 return Operand(k.FROM_HEADER, k.M_BEFORES + wheel)
             if situation.entering:
                 return Operand(k.FROM_HEADER, k.M_NOTHING)
-            return self._slot(registers.slot("last", element.index))
+            return self._row(element.index, "last")
         if at is At.LAST:
-            return self._slot(registers.slot("last", element.index))
+            return self._row(element.index, "last")
         first = registers.slot("first", element.index)
         if wheel is not None:
             self.firsts[wheel] = first
@@ -482,6 +499,12 @@ class _Scope:
         if taking and situation.entering:
             return Operand(k.FROM_HEADER, k.M_NOTHING if running else k.M_CURRENT)
         return self._slot(first)
+
+    def _row(self, element: int, which: str) -> Operand:
+        """The event that an element took last: the row's own, or one that a register holds."""
+        if self.situation.last == element:
+            return Operand(k.FROM_ROW, LAST_EVENT)
+        return self._slot(self.lowering.registers.slot(which, element))
 
     def _slot(self, register: int) -> Operand:
         return Operand(k.FROM_ROW, register)

@@ -25,15 +25,18 @@ class Shape:
         register: the machine word.
         scale: decimal digits after the point; 0 for all but decimals.
         text: a rank in the dictionary that all text columns of the plan share.
+        ordered: a float as an int64 of the same order (NaN greatest, the two zeros one).
     """
 
     register: Register
     scale: int = 0
     text: bool = False
+    ordered: bool = False
 
 
 FLOAT_SHAPE = Shape(Register.FLOAT)
 INT_SHAPE = Shape(Register.INT)
+ORDERED_SHAPE = Shape(Register.INT, ordered=True)
 
 
 def shape_of(dtype: DataType) -> Shape | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import LAST_EVENT, Lowering, Tables, condition
 from cepheid.compiler.registers import Registers, Slot
-from cepheid.compiler.requests import PARTITION, Requests, Shape, shape_of
+from cepheid.compiler.requests import ORDERED_SHAPE, PARTITION, Register, Requests, Shape, shape_of
 from cepheid.kernels import layout as k
 from cepheid.language.tree import Attribute, Compare, Expression, Policy, walk
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
@@ -173,7 +173,7 @@ class _Compiler:
                     or state.closing_absences
                     for state, row in zip(automaton.states, state_rows, strict=True)
                 ),
-                tally=any(row[0] in k.TALLIES for row in updates),
+                tally=any(row[0] in k.TALLIES for row in updates) or self.registers.n_floats > 0,
                 fire=late,
                 varying=not all(e.minimum == 1 and e.maximum == 1 for e in automaton.elements[: automaton.n_positive]),
             ),
@@ -195,10 +195,10 @@ class _Compiler:
         if self.automaton.each_us is not None and edge.source is not None:
             rows.append(self.lowering.each_test(self.automaton.each_us))
         # What most candidates fail at the least cost comes first.
-        rows.sort(key=lambda row: self._filter(row) is None)
+        rows.sort(key=lambda row: self._filter(row, edge) is None)
         return self._add_conditions(rows), self._add_absences(edge.absences)
 
-    def _filter(self, condition_row: Sequence[int]) -> tuple[int, int, int, int] | None:
+    def _filter(self, condition_row: Sequence[int], edge: Edge) -> tuple[int, int, int, int] | None:
         """A comparison of an int of an earlier single event with one of the arriving event, if a condition is one.
 
         Returns:
@@ -207,13 +207,15 @@ class _Compiler:
         if not condition_row[k.IS_FUSED]:
             return None
         op, comparator, source_a, a, column_a, source_b, b, column_b = self.tables.code[condition_row[k.CODE_FROM]]
-        if op != k.COMPARE_INTS:
+        if op != k.COMPARE:
             return None
         if (source_a, a) == (k.FROM_HEADER, k.M_CURRENT):
             source_a, a, column_a, source_b, b, column_b = source_b, b, column_b, source_a, a, column_a
             comparator = MIRRORED.get(comparator, comparator)
         if source_a != k.FROM_ROW or (source_b, b) != (k.FROM_HEADER, k.M_CURRENT):
             return None
+        if a == LAST_EVENT and edge.source is not None and not self.automaton.elements[edge.source].loop:
+            return self.registers.value(edge.source, column_a), comparator, column_a, column_b
         for register, number in self.registers.numbers.items():
             if number == a and isinstance(register, Slot) and register.which == "event":
                 return self.registers.value(register.element, column_a), comparator, column_a, column_b
@@ -286,7 +288,7 @@ class _Compiler:
         if shape is None:
             return None
         types = self.automaton.bound.types
-        slot = self.registers.slot("event", other.index)
+        slot = LAST_EVENT if other.index == edge.source else self.registers.slot("event", other.index)
         return _KeyPart(
             k.FROM_ROW,
             slot,
@@ -304,7 +306,9 @@ class _Compiler:
         """The shape in which two sides can be told apart by their bits, or None."""
         types = self.automaton.bound.types
         a, b = shape_of(types[left]), shape_of(types[right])
-        return a if a == b and a is not None and a.register.value == "int" else None
+        if a != b or a is None:
+            return None
+        return ORDERED_SHAPE if a.register is Register.FLOAT else a
 
     def _parts(self, edge: Edge) -> list[_KeyPart]:
         parts = []
@@ -344,9 +348,7 @@ class _Compiler:
             return []
         first = len(self.tables.code)
         column = self.partition_column
-        self.tables.code.append(
-            [k.COMPARE_INTS, k.EQ, k.FROM_HEADER, k.M_CURRENT, column, k.FROM_ROW, LAST_EVENT, column]
-        )
+        self.tables.code.append([k.COMPARE, k.EQ, k.FROM_HEADER, k.M_CURRENT, column, k.FROM_ROW, LAST_EVENT, column])
         return [condition(first, first + 1, fused=True)]
 
     def _lists_of(self, state: State, guards: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> tuple[int, int]:
@@ -387,7 +389,9 @@ class _Compiler:
         """The filter of a list: the first condition of its only edge, if it is of that form."""
         if len(edges) == 1:
             first, last = guards[edges[0]][0]
-            found = self._filter(self.tables.conditions[first]) if first < last else None
+            found = (
+                self._filter(self.tables.conditions[first], self.automaton.edges[edges[0]]) if first < last else None
+            )
             if found is not None:
                 return found
         return (-1, 0, 0, 0)
@@ -410,7 +414,7 @@ class _Compiler:
             if row[source] == k.FROM_ROW:
                 row[argument] = k.EVENT if row[argument] == LAST_EVENT else row[argument] + registers_at
 
-        readers = (k.COMPARE_INTS, k.COMPARE_FLOATS, k.PUSH_INT, k.PUSH_FLOAT, k.PUSH_BOUND)
+        readers = (k.COMPARE, k.PUSH_INT, k.PUSH_FLOAT, k.PUSH_BOUND)
         for row in self.tables.code:
             if row[k.OP] in readers:
                 place(row, k.A_SOURCE, k.A_ARG)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,4 +29,41 @@ class Matches:
     window_end_us: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
-        return len(self.decided_us)
+        return len(self.offsets) - 1
+
+
+class RowMatches(Matches):
+    """Matches that all bind the same variables, once each: a table of positions, and the rest when it is asked for."""
+
+    def __init__(self, positions: NDArray[np.int64], variables: NDArray[np.int16], time_us: NDArray[np.int64]) -> None:
+        """Make them.
+
+        Args:
+            positions: int64, (n * len(variables),), match after match.
+            variables: int16, the index of the variable of each event of a match, in the order of the events.
+            time_us: int64, the times of the events of the batch.
+        """
+        object.__setattr__(self, "positions", positions)
+        object.__setattr__(self, "_of_a_match", variables)
+        object.__setattr__(self, "_time_us", time_us)
+
+    def __len__(self) -> int:
+        return len(self.positions) // len(self._of_a_match)
+
+    _of_a_match: NDArray[np.int16]
+    _time_us: NDArray[np.int64]
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """See `Matches`."""
+        return np.arange(0, len(self.positions) + 1, len(self._of_a_match), dtype=np.int64)
+
+    @cached_property
+    def variables(self) -> NDArray[np.int16]:  # type: ignore[override]
+        """See `Matches`."""
+        return np.tile(self._of_a_match, len(self))
+
+    @cached_property
+    def decided_us(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """See `Matches`: the time of the last event."""
+        return self._time_us[self.positions[len(self._of_a_match) - 1 :: len(self._of_a_match)]]

@@ -10,7 +10,8 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.kernels import layout as k
 
 FIRST_ROWS = 1 << 10  # small enough to stay in the processor's cache while windows are short
-FIRST_MATCHES = 1 << 12
+CACHE_LINE = 8  # int64 words: rows of most plans fill one
+FIRST_MATCHES = 1 << 19  # memory is touched only as it fills
 
 
 class Pool:
@@ -91,6 +92,7 @@ class Pool:
             (k.M_KEPT, kept * k.KEPT_WIDTH),
             (k.M_KEPT_HEADS, kept * n_buffers),
         ):
+            at = -(-at // CACHE_LINE) * CACHE_LINE
             header[place] = at
             at += size
         pool = np.zeros(at, np.int64)

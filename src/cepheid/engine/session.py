@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cepheid.compiler.columns import KernelEvents, events_of
 from cepheid.compiler.load import kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
-from cepheid.engine.matches import Matches
+from cepheid.engine.matches import Matches, RowMatches
 from cepheid.engine.pool import Pool
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
@@ -90,10 +90,10 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
         work.n_created = int(pool.pool[k.M_HEAD])
         work.pool_bytes = pool.n_bytes
         work.null_key_positions = events.null_keys
-    return _matches(compiled, events, pool.pool, pool.out)
+    return _matches(compiled, batch, events, pool.pool, pool.out)
 
 
-def _matches(compiled: CompiledPlan, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:
+def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:
     """The output of a kernel in order, by positions in the batch and by variables."""
     sort = kernels(compiled.needs).order
     n, m = int(pool[k.M_N_MATCHES]), int(pool[k.M_N_ENTRIES])
@@ -104,24 +104,21 @@ def _matches(compiled: CompiledPlan, events: KernelEvents, pool: k.Ints, out: k.
         positions = out[:m]
         if length > 1 and n > 1:
             sort(positions, length, n, np.empty(m, np.int64), order)
-        offsets = np.arange(0, m + 1, length, dtype=np.int64)
-        elements = np.broadcast_to(variables[:length], (n, length)).reshape(-1)
-        decided = events.times(positions[length - 1 :: length])
-    else:
-        starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
-        taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
-        deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
-        sort(out, taken, starts, deciders, n, order)
-        order = order[:n]
-        lengths = np.diff(starts)[order]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        entries = np.repeat(starts[:n][order] - offsets[:-1], lengths) + np.arange(m)
-        positions = out[entries]
-        elements = variables[taken[entries]]
-        decided = out[pool[k.M_OUT_DECIDED] :][:n][order]
+        if events.selected is not None:
+            positions = events.selected[positions]
+        return RowMatches(positions, variables[:length], batch.time_us)
+    starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
+    taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
+    deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
+    sort(out, taken, starts, deciders, n, order)
+    order = order[:n]
+    lengths = np.diff(starts)[order]
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    entries = np.repeat(starts[:n][order] - offsets[:-1], lengths) + np.arange(m)
+    positions = out[entries]
     if events.selected is not None:
         positions = events.selected[positions]
-    return Matches(offsets, positions, elements, decided)
+    return Matches(offsets, positions, variables[taken[entries]], out[pool[k.M_OUT_DECIDED] :][:n][order])
 
 
 def _variables(compiled: CompiledPlan) -> NDArray[np.int16]:

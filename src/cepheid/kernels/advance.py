@@ -22,6 +22,7 @@ from cepheid.kernels.layout import (
     BARE_FINAL,
     BUFFER_FULL,
     CLOSE_FROM,
+    COPY_REALS,
     DONE,
     EDGE_WIDTH,
     ELEMENT,
@@ -70,6 +71,7 @@ from cepheid.kernels.layout import (
     M_OUT_ENTRIES,
     M_OUT_MATCHES,
     M_ROW,
+    M_ROWS,
     M_RUN_CAPACITY,
     M_RUN_HEAD,
     M_RUN_TAIL,
@@ -100,7 +102,6 @@ from cepheid.kernels.layout import (
     ROW_KEYS_FROM,
     ROW_KEYS_TO,
     RUNS_FULL,
-    SET_FLOAT,
     SET_INT,
     SET_PARENT_SLOT,
     SET_SLOT,
@@ -122,7 +123,7 @@ from cepheid.kernels.layout import (
 )
 from cepheid.kernels.output import emit, end_run
 from cepheid.kernels.predicates import compare_ints, holds, key_of
-from cepheid.kernels.rows import bucket_of, reals_of, row_of
+from cepheid.kernels.rows import bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
 
 
@@ -213,9 +214,7 @@ def take(
         for field in range(registers, width):
             pool[made + field] = pool[row + field]
         if plan[P_N_REALS]:
-            here, there = reals_of(made, plan, pool), reals_of(row, plan, pool)
-            for r in range(plan[P_N_REALS]):
-                reals[here + r] = reals[there + r]
+            tally(COPY_REALS, made, row, 0, 0, plan, pool, reals, ints, floats, nulls)
     else:
         pool[made + START] = time
         for field in range(registers, width):
@@ -237,13 +236,11 @@ def take(
             pool[register] = ints[(FIRST_COLUMN + plan[at + 3]) * pool[M_N_EVENTS] + current - pool[M_BASE]]
         elif op == SET_PARENT_SLOT:
             pool[register] = pool[row + EVENT]
-        elif op == SET_FLOAT:
-            reals[reals_of(made, plan, pool) + plan[at + 4]] = 0.0
         else:
             tally(at, made, 0, 0, 0, plan, pool, reals, ints, floats, nulls)
     full_register = plan[state + FULL_REGISTER]
     full = full_register >= 0 and pool[made + registers + full_register] >= plan[state + FULL_COUNT]
-    if full and not accept(state + CLOSE_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, out, large, free):
+    if full and not accept(state + CLOSE_FROM, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
         return False
     pool[M_HEAD] = made_id + 1
     run_field = plan[P_RUN_FIELD]
@@ -258,11 +255,7 @@ def take(
     if mode != REJECTS:
         over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] != 0)
         if mode != ACCEPTS_LATE or over:
-            accepted = accept(
-                state + ACCEPT_FROM, made_id, made, plan, pool, reals, ints, floats, nulls, out, large, free
-            )
-            if accepted:
-                emit(made_id, -1, -1, time, current, plan, pool, out)
+            accepted = accept(state + ACCEPT_FROM, made_id, 1, plan, pool, reals, ints, floats, nulls, out, large, free)
             if over or (accepted and mode != ACCEPTS_ALSO):
                 if run_field >= 0:
                     end_run(made, plan, pool)
@@ -360,6 +353,7 @@ def advance(
             pool[M_LIST] = 0
         if pool[M_STAGE] == 1:
             tail = pool[M_TAIL]
+            rows, mask, width = pool[M_ROWS], pool[M_CAPACITY] - 1, plan[P_ROW_WIDTH]
             # The last list has no rows: its edges start partial matches.
             for k in range(pool[M_LIST], n_lists + 1):
                 listed = plan[P_LISTS] + k * LIST_WIDTH
@@ -396,7 +390,7 @@ def advance(
                 comparator = plan[listed + FILTER_COMPARATOR]
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail or starting:
-                    row = row_of(row_id, plan, pool)
+                    row = rows + (row_id & mask) * width
                     following = NO_ROW
                     gone = False
                     met = starting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
+    COPY_REALS,
     COUNT_VALUE_INT,
     FIRST_COLUMN,
     GT,
@@ -18,7 +19,9 @@ from cepheid.kernels.layout import (
     MIN_FLOAT,
     MIN_INT,
     OVERFLOWED,
+    P_N_REALS,
     P_REGISTERS,
+    SET_FLOAT,
     SUM_FLOAT,
     SUM_INT,
     Bytes,
@@ -41,9 +44,9 @@ def add_overflows(a: int, b: int) -> bool:
 def tally_event(
     at: int,
     row: int,
+    source: int,
     unused: int,
     unused_too: int,
-    unused_again: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
@@ -51,7 +54,19 @@ def tally_event(
     floats: Floats,
     nulls: Bytes,
 ) -> int:
-    """Bring the aggregate registers that the row of `updates` at ``plan[at:]`` names up to date with an event."""
+    """Bring the aggregate registers that the row of `updates` at ``plan[at:]`` names up to date with the current event.
+
+    Args:
+        at: or COPY_REALS: the float registers of the row at ``source`` go to that at ``row``.
+    """
+    if at == COPY_REALS:
+        here, there = reals_of(row, plan, pool), reals_of(source, plan, pool)
+        for r in range(plan[P_N_REALS]):
+            reals[here + r] = reals[there + r]
+        return 0
+    if plan[at] == SET_FLOAT:
+        reals[reals_of(row, plan, pool) + plan[at + 4]] = 0.0
+        return 0
     op, column = plan[at], plan[at + 3]
     register = row + plan[P_REGISTERS] + plan[at + 1]
     n = pool[M_N_EVENTS]

@@ -30,7 +30,7 @@ from cepheid.kernels.layout import (
     CODE_FROM,
     CODE_TO,
     CODE_WIDTH,
-    COMPARE_FLOATS,
+    COMPARE,
     DISTANCE,
     DIV_FLOAT,
     EVENT,
@@ -332,8 +332,8 @@ def _stack(
         if op < TO_FLOAT:  # one more on the stack
             tag += 1
             pool[tag] = VALUE
-            if op <= COMPARE_FLOATS:
-                answer = _compare_fused(at, row, plan, pool, ints, floats, nulls)
+            if op == COMPARE:
+                answer = _compare_fused(at, row, plan, pool, ints, nulls)
                 pool[base_ints + tag] = answer
                 if answer == ABSENT:
                     pool[tag] = ABSENT

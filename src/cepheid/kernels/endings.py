@@ -9,7 +9,10 @@ from cepheid.kernels.layout import (
     ACCEPTS_LATE,
     DONE,
     LENGTH_SHIFT,
+    M_BASE,
+    M_CURRENT,
     M_N_ENTRIES,
+    M_N_EVENTS,
     M_N_MATCHES,
     M_OUT_ENTRIES,
     M_OUT_MATCHES,
@@ -24,6 +27,7 @@ from cepheid.kernels.layout import (
     STATE,
     STATE_MASK,
     STATE_WIDTH,
+    TIME_COLUMN,
     Bytes,
     Floats,
     Ints,
@@ -38,7 +42,7 @@ from cepheid.kernels.signatures import Free, Helper
 def accepts(
     at: int,
     row_id: int,
-    row: int,
+    reporting: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
@@ -53,14 +57,20 @@ def accepts(
 
     Args:
         at: where four fields lie in ``plan``: first condition, after the last, first absence, after the last.
+        reporting: 1: write the match, which the current event decides.
     """
+    row = row_of(row_id, plan, pool)
     for k in range(plan[at], plan[at + 1]):
         if not holds(k, row_id, row, plan, pool, reals, ints, floats, nulls, large):
             return 0
     first, last = plan[at + 2], plan[at + 3]
-    if first == last:
-        return 1
-    return 1 if free(first, last, row_id, plan, pool, reals, ints, floats, nulls, large) == 1 else 0
+    if first != last and free(first, last, row_id, plan, pool, reals, ints, floats, nulls, large) != 1:
+        return 0
+    if reporting:
+        current = pool[M_CURRENT]
+        time = ints[TIME_COLUMN * pool[M_N_EVENTS] + current - pool[M_BASE]]
+        emit(row_id, -1, -1, time, current, plan, pool, out)
+    return 1
 
 
 @kernel(entry=True)
@@ -101,7 +111,7 @@ def fire(
                 length = pool[row + STATE] >> LENGTH_SHIFT
                 if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
                     return OUTPUT_FULL
-                if accepts(state + ACCEPT_FROM, row_id, row, plan, pool, reals, ints, floats, nulls, out, large, free):
+                if accepts(state + ACCEPT_FROM, row_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
                     # Without a window the end of the input decides: the greatest time there is.
                     decided = pool[row + START] + within if within >= 0 else INT_MAX
                     emit(row_id, -1, -1, decided, -1 - run, plan, pool, out)

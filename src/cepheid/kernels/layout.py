@@ -107,8 +107,7 @@ FROM_ROW = 1
 OP, ARG, A_SOURCE, A_ARG, A_COLUMN, B_SOURCE, B_ARG, B_COLUMN = range(8)
 CODE_WIDTH = 8
 
-COMPARE_INTS = 0  # fused: column a of event a against column b of event b
-COMPARE_FLOATS = 1
+COMPARE = 0  # fused: int column a of event a against int column b of event b (floats: as ints of the same order)
 PUSH_INT = 10
 PUSH_FLOAT = 11
 PUSH_INT_CONST = 12  # ARG: the value
@@ -162,9 +161,10 @@ SUM_FLOAT = 6  # register n, column, float register
 MIN_INT, MAX_INT = 7, 8
 MIN_FLOAT, MAX_FLOAT = 9, 10
 SET_FLOAT = 11  # float register := 0.0
+COPY_REALS = -1  # for the tally kernel: not a row of updates; the float registers of a new row := those of the old
 SET_VALUE = 13  # register := column of the current event
 SET_PARENT_SLOT = 12  # register := number of the event before the current one in the match
-TALLIES = (COUNT_VALUE_INT, COUNT_VALUE_FLOAT, SUM_INT, SUM_FLOAT, MIN_INT, MAX_INT, MIN_FLOAT, MAX_FLOAT)
+TALLIES = (SET_FLOAT, COUNT_VALUE_INT, COUNT_VALUE_FLOAT, SUM_INT, SUM_FLOAT, MIN_INT, MAX_INT, MIN_FLOAT, MAX_FLOAT)
 UPDATE_WIDTH = 5
 OVERFLOWED = -1  # in n: the sum left int64, so it is NULL
 

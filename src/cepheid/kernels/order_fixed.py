@@ -47,17 +47,23 @@ def sort_fixed(positions: Ints, length: int, n: int, scratch: Ints, order: Ints)
                     moved, word = order[i], order[n + i]
                     j = i
                     while j >= gap and order[n + j - gap] >= word:
-                        if order[n + j - gap] == word and not _after(positions, length, order[j - gap], moved):
-                            break
+                        if length > 3 and order[n + j - gap] == word:
+                            if not _after(positions, length, order[j - gap], moved):
+                                break
                         order[n + j] = order[n + j - gap]
                         order[j] = order[j - gap]
                         j -= gap
                     order[n + j] = word
                     order[j] = moved
                 gap //= 3
-            for i in range(size):
-                for j in range(length):
-                    scratch[i * length + j] = positions[order[i] * length + j]
-            for i in range(size * length):
-                positions[first * length + i] = scratch[i]
+            if length == 3:  # the words and the decider are all there is
+                for i in range(size):
+                    positions[(first + i) * 3] = order[n + i] >> 31
+                    positions[(first + i) * 3 + 1] = order[n + i] & 0x7FFFFFFF
+            else:
+                for i in range(size):
+                    for j in range(length):
+                        scratch[i * length + j] = positions[order[i] * length + j]
+                for i in range(size * length):
+                    positions[first * length + i] = scratch[i]
         first = last

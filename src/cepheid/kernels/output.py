@@ -24,7 +24,7 @@ from cepheid.kernels.layout import (
 from cepheid.kernels.rows import element_of, row_of
 
 
-@kernel()
+@kernel(inline=True)
 def emit(
     row_id: int, current: int, element: int, decided: int, decider: int, plan: Ints, pool: Ints, out: Ints
 ) -> None:

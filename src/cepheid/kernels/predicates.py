@@ -14,7 +14,6 @@ from cepheid.kernels.layout import (
     B_SOURCE,
     CODE_FROM,
     CODE_WIDTH,
-    COMPARE_INTS,
     CONDITION_WIDTH,
     EQ,
     FIRST_COLUMN,
@@ -28,10 +27,8 @@ from cepheid.kernels.layout import (
     LE,
     LT,
     M_BASE,
-    M_FLOAT_NULLS,
     M_INT_NULLS,
     M_N_EVENTS,
-    OP,
     P_CODE,
     P_CONDITIONS,
     P_KEYS,
@@ -84,7 +81,7 @@ def _is_null(places: int, column: int, i: int, n: int, ints: Ints, nulls: Bytes)
 
 
 @kernel(inline=True)
-def _compare_fused(at: int, row: int, plan: Ints, pool: Ints, ints: Ints, floats: Floats, nulls: Bytes) -> int:
+def _compare_fused(at: int, row: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> int:
     """The comparison of two columns at ``plan[at:]``: 1 true, 0 false, 2 absent, -1 NULL."""
     a = locate(plan[at + A_SOURCE], plan[at + A_ARG], row, pool)
     b = locate(plan[at + B_SOURCE], plan[at + B_ARG], row, pool)
@@ -95,17 +92,12 @@ def _compare_fused(at: int, row: int, plan: Ints, pool: Ints, ints: Ints, floats
     b -= pool[M_BASE]
     column_a = plan[at + A_COLUMN]
     column_b = plan[at + B_COLUMN]
-    if plan[at + OP] == COMPARE_INTS:
-        places = pool[M_INT_NULLS]
-        if _is_null(places, column_a, a, n, ints, nulls) or _is_null(places, column_b, b, n, ints, nulls):
-            return -1
-        x = ints[(FIRST_COLUMN + column_a) * n + a]
-        y = ints[(FIRST_COLUMN + column_b) * n + b]
-        return 1 if compare_ints(plan[at + ARG], x, y) else 0
-    places = pool[M_FLOAT_NULLS]
+    places = pool[M_INT_NULLS]
     if _is_null(places, column_a, a, n, ints, nulls) or _is_null(places, column_b, b, n, ints, nulls):
         return -1
-    return 1 if compare_floats(plan[at + ARG], floats[column_a * n + a], floats[column_b * n + b]) else 0
+    x = ints[(FIRST_COLUMN + column_a) * n + a]
+    y = ints[(FIRST_COLUMN + column_b) * n + b]
+    return 1 if compare_ints(plan[at + ARG], x, y) else 0
 
 
 @kernel(inline=True)
@@ -130,7 +122,7 @@ def holds(
     at = plan[P_CONDITIONS] + k * CONDITION_WIDTH
     if plan[at + IS_FUSED]:
         code = plan[P_CODE] + plan[at + CODE_FROM] * CODE_WIDTH
-        return _compare_fused(code, row, plan, pool, ints, floats, nulls) > 0
+        return _compare_fused(code, row, plan, pool, ints, nulls) > 0
     return large(at, row_id, row, 0, 0, plan, pool, reals, ints, floats, nulls) == 1
 
 

@@ -51,12 +51,14 @@ class Situation:
         entering: that event is the first of its element.
         skipped: elements that this step passes over for good.
         negated: the negated element that the condition tries, or None.
+        last: the element whose event the partial match took last, or None at a start.
     """
 
     current: int | None = None
     entering: bool = False
     skipped: frozenset[int] = frozenset()
     negated: int | None = None
+    last: int | None = None
 
 
 @dataclass(frozen=True)

@@ -230,8 +230,8 @@ class _Builder:
                 state_of,
                 full_at=element.maximum,
                 over_when_full=[o for o in options if o is not None] == [state],
-                closing_tests=self._tests(closed, Situation()),
-                closing_absences=self._absences(state, state, closed, Situation()),
+                closing_tests=self._tests(closed, Situation(last=state)),
+                closing_absences=self._absences(state, state, closed, Situation(last=state)),
             )
         if None not in options:
             return state_of
@@ -245,8 +245,8 @@ class _Builder:
             state_of,
             accepting=accepting,
             counts=self._closing_counts(state),
-            tests=self._tests(settled, Situation(skipped=skipped)),
-            absences=self._absences(state, n, settled, Situation(skipped=skipped)),
+            tests=self._tests(settled, Situation(skipped=skipped, last=state)),
+            absences=self._absences(state, n, settled, Situation(skipped=skipped, last=state)),
         )
 
     def _closing_counts(self, state: int) -> tuple[CountTest, ...]:
@@ -268,7 +268,7 @@ class _Builder:
         first = 0 if state is None else state + 1
         skipped = frozenset() if loops else frozenset(range(first, taken))
         settled = self._settled(state, skipped, taken)
-        situation = Situation(current=taken, entering=not loops, skipped=skipped)
+        situation = Situation(current=taken, entering=not loops, skipped=skipped, last=state)
         counts: tuple[CountTest, ...] = ()
         element = self.positive[taken]
         if loops:
