@@ -10,6 +10,7 @@ from cepheid.engine.session import prepare
 from cepheid.errors import NotSupportedError, SchemaError
 from cepheid.language import tree
 from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.drafts import Draft
 from cepheid.language.parameters import with_parameters
 from cepheid.query import Query
 from cepheid.spark import batch
@@ -18,7 +19,7 @@ from cepheid.spark.frames import Events, events_of, events_of_types
 
 def detect(
     events: DataFrame | Mapping[str, DataFrame],
-    query: Query | tree.Query | str,
+    query: Query | Draft | tree.Query | str,
     *,
     time: str,
     type: str | None = None,
@@ -41,7 +42,7 @@ def detect(
 
     Args:
         events: a DataFrame, or event type -> DataFrame. Works with Spark Connect, too.
-        query: a text, a `Query`, or a tree from the builder.
+        query: a `Query`, its text, or one made with `cepheid.build`.
         time: the column of event time: timestamps, dates, ISO text, or numbers with ``time_unit``.
         type: the column of the event type (text); None if all events are of one type. For a mapping, the name of the
             column that the event type gets, default ``type``.

@@ -10,6 +10,7 @@ split.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -78,10 +79,17 @@ class Detection:
         return as_declared(assemble(self.bound, batch, matches), self.output)
 
     def _read(self, table: Any) -> EventBatch:
-        schema = self.bound.schema
-        if schema.order:
-            return read_events(table, schema)
-        ordered = by_all_columns(read_events(table, schema), self.keys)
+        batch = read_events(table, self.bound.schema)
+        if len(batch.rejected):
+            reasons = Counter(zip(batch.rejected.columns, batch.rejected.reasons, strict=True)).most_common(3)
+            _log.warning(
+                "%d events of this partition cannot be placed and were left out (%s)",
+                len(batch.rejected),
+                "; ".join(f"{n} x {column} {reason}" for (column, reason), n in reasons),
+            )
+        if self.bound.schema.order:
+            return batch
+        ordered = by_all_columns(batch, self.keys)
         if ordered.n_tied:
             _log.warning(
                 "%d of %d events of this partition share their time with another%s; they are ordered by the values of "
