@@ -121,6 +121,20 @@ class Explanation:
     notes: tuple[str, ...] = ()
 
     @property
+    def drawn(self) -> tuple[Edge, ...]:
+        """The edges as they are drawn: what is forbidden in a state, once for all edges that lead on from it."""
+        guards: set[tuple[int, str, tuple[str, ...]]] = set()
+        kept = []
+        for edge in self.edges:
+            guard = (edge.source, edge.label, edge.predicates)
+            if edge.kind is EdgeKind.NEGATED:
+                if guard in guards:
+                    continue
+                guards.add(guard)
+            kept.append(edge)
+        return tuple(kept)
+
+    @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What stands below the automaton, (name, value); a value is empty where there is nothing to say."""
         return (

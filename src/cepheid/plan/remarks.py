@@ -9,13 +9,13 @@ from cepheid.language.bound import BoundQuery
 from cepheid.language.canonical import is_hidden
 from cepheid.language.partition import inferred_partition
 from cepheid.language.printer import print_expression, print_extent, print_pattern, quoted
-from cepheid.language.structure import is_repeated_group, patterns
-from cepheid.language.tree import And, AnyOf, Event, Extent, Or, Policy, Repeat, SkipMode
+from cepheid.language.structure import is_repeated_group, patterns, places
+from cepheid.language.tree import And, AnyOf, Event, Extent, Or, Pattern, Policy, Repeat, SkipMode, Window
 from cepheid.plan.build import build, is_single
 from cepheid.plan.dropping import reason_to_keep_all
 from cepheid.plan.moments import Moments
 from cepheid.plan.reachable import N_MAX_STATES, N_READABLE, Detail, Graph
-from cepheid.plan.residuals import Element, rather_goes_on
+from cepheid.plan.residuals import Element, names, rather_goes_on
 
 
 def remarks(bound: BoundQuery, graph: Graph, found: Moments) -> Iterator[str]:
@@ -98,26 +98,30 @@ def _length(extent: Extent, bound: BoundQuery) -> str:
 
 def _greedy_ends(bound: BoundQuery, graph: Graph) -> Iterator[str]:
     waiting: dict[str, None] = {}
+    growing: frozenset[str] = frozenset()
     for arc in graph.arcs:
         point = graph.points[arc.source]
-        under_any = all((element.event.policy or bound.policy) is Policy.ANY for element in arc.elements)
         # Under any, each form of the end is a match of its own.
+        under_any = all((element.event.policy or bound.policy) is Policy.ANY for element in arc.elements)
         if point.element is not None and rather_goes_on(point.residual) and not under_any:
             waiting[_name(point.element)] = None
+            growing |= names(point.residual)
     if not waiting:
         return
     if _policies(bound) == {Policy.STRICT}:
-        until = "until an event comes that is not more of it, or the input ends"
+        ends = ["an event comes that is not more of it"]
     else:
-        bounded = any(
-            isinstance(part, Repeat) and (part.maximum is not None or part.until is not None)
-            for part in patterns(bound.pattern)
-        )
-        closes = ", an upper bound or UNTIL closes it" if bounded else ""
-        until = f"until its window has passed{closes}, or the input ends"
-        if bound.query.window == type(bound.query.window)():
-            until = f"until {closes.removeprefix(', ') + ', or ' if bounded else ''}the input ends"
-    yield f"a match that ends in {' or '.join(waiting)} may still grow: it waits {until}"
+        ends = [] if bound.query.window == Window() else ["its window has passed"]
+        if any(
+            _is_bounded(part) and {place.name for place in places(part)} <= growing for part in patterns(bound.pattern)
+        ):
+            ends.append("an upper bound or UNTIL closes it")
+    until = ", or ".join([*ends, "the input ends"])
+    yield f"a match that ends in {' or '.join(waiting)} may still grow: it waits until {until}"
+
+
+def _is_bounded(part: Pattern) -> bool:
+    return isinstance(part, Repeat) and (part.maximum is not None or part.until is not None)
 
 
 def _skip(bound: BoundQuery) -> Iterator[str]:
@@ -126,11 +130,16 @@ def _skip(bound: BoundQuery) -> Iterator[str]:
 
 
 def _of_the_end(graph: Graph, found: Moments) -> Iterator[str]:
+    last: dict[str, dict[str, None]] = {}
     for index, conjuncts in found.at_ends.items():
         element = graph.points[index].element
-        ending = f"ends in {_name(element)}" if element is not None else "ends"
         for conjunct in conjuncts:
-            yield f"{print_expression(conjunct.expression)} is tested when a match {ending} and takes no more"
+            ends = last.setdefault(print_expression(conjunct.expression), {})
+            if element is not None:
+                ends[_name(element)] = None
+    for text, ends in last.items():
+        ending = f"ends in {' or '.join(ends)}" if ends else "ends"
+        yield f"{text} is tested when a match {ending} and takes no more"
 
 
 # --- NOT, UNTIL, SAME ---------------------------------------------------------------------------------

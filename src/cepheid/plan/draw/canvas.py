@@ -68,15 +68,24 @@ class Canvas:
         mono: bool = False,
         bold: bool = False,
         tip: str | None = None,
+        halo: bool = False,
     ) -> None:
-        """One line of text with its base line at ``y``; ``tip`` shows when a pointer rests on it."""
+        """One line of text with its base line at ``y``.
+
+        ``tip`` shows when a pointer rests on it; ``halo`` keeps it legible where lines cross it.
+        """
+        around = f' stroke="{PAPER}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
         weight = ' font-weight="600"' if bold else ""
         title = f"<title>{escape(one_line(tip))}</title>" if tip else ""
         self._parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
-            f'font-family={quoteattr(MONO if mono else SANS)}{weight} xml:space="preserve">'
+            f'font-family={quoteattr(MONO if mono else SANS)}{weight}{around} xml:space="preserve">'
             f"{title}{escape(one_line(text))}</text>"
         )
+
+    def extend(self, other: Canvas) -> None:
+        """Add all that was drawn on ``other``, above what is here."""
+        self._parts.extend(other._parts)
 
     def document(self, width: float, height: float, *, title: str) -> str:
         """The whole picture on white paper; ``title`` is what a screen reader says."""

@@ -64,7 +64,8 @@ class Track:
 
     Attributes:
         y: of its line.
-        leaves, arrives: of an edge that runs below, how far beside the middle of its states.
+        leaves, arrives: of an edge that runs below, how far beside the middle of its states; beyond their radius
+            where it has to pass states that stand below.
     """
 
     edge: Edge
@@ -98,7 +99,7 @@ def lay_out(explanation: Explanation) -> Layout:
     numbers = {row.text: index for index, row in enumerate(explanation.predicates, start=1)}
     columns = _columns(explanation)
     layout = Layout()
-    for edge in explanation.edges:
+    for edge in explanation.drawn:
         track = Track(edge, _caption(edge, numbers))
         if edge.kind is EdgeKind.LOOP:
             layout.loops.append(track)
@@ -116,7 +117,7 @@ def _caption(edge: Edge, numbers: dict[str, int]) -> Caption:
     label = cut(edge.label, N_MAX_LABEL)
     if edge.kind is EdgeKind.SKIP:
         label = label or "nothing taken"
-    if edge.policy and not label.startswith(edge.policy):
+    if edge.policy and not label.startswith(f"{edge.policy} "):
         label = f"{edge.policy} {label}"
     return Caption(
         label,
@@ -224,10 +225,16 @@ def _place_ports(layout: Layout) -> None:
         # Seen from a state: those from its left first, the upper ones outside; then those from its right.
         ends[source].append((-track.y if rightward else track.y - 1e6, track, True))
         ends[target].append((track.y - 1e6 if rightward else -track.y, track, False))
-    for state_ends in ends.values():
+    for state, state_ends in ends.items():
         state_ends.sort(key=lambda end: end[0])
-        for index, (_, track, is_source) in enumerate(state_ends):
+        x, y = layout.at[state]
+        is_over_another = any(other_x == x and other_y > y for other_x, other_y in layout.at.values())
+        for index, (order, track, is_source) in enumerate(state_ends):
             offset = (index - (len(state_ends) - 1) / 2) * min(11.0, 1.6 * RADIUS / len(state_ends))
+            if is_over_another:
+                # Past the states below, on the side from which the edge comes or to which it goes.
+                offset = RADIUS + 7.0 + min(6.0, 24.0 / len(state_ends)) * index
+                offset = -offset if order < -5e5 else offset
             if is_source:
                 track.leaves = offset
             else:

@@ -23,7 +23,7 @@ def to_mermaid(explanation: Explanation) -> str:
             lines.append(f"    %% {key}: {one_line(value)}")
     names = {state.id: f"s{index}" for index, state in enumerate(explanation.states)}
     lines.extend(f"    {names[state.id]}{_shape(state)}" for state in explanation.states)
-    for index, edge in enumerate(explanation.edges):
+    for index, edge in enumerate(explanation.drawn):
         lines.append("    " + _edge(edge, names, index))
     return "\n".join(lines) + "\n"
 
@@ -38,7 +38,7 @@ def _shape(state: State) -> str:
 def _edge(edge: Edge, names: dict[int, str], index: int) -> str:
     source, target = names[edge.source], names[edge.target]
     words = [edge.label, *edge.predicates]
-    if edge.policy and not edge.label.startswith(edge.policy):
+    if edge.policy and not edge.label.startswith(f"{edge.policy} "):
         words.insert(0, edge.policy)
     label = _quoted(*(w for w in words if w))
     if edge.kind is EdgeKind.NEGATED:

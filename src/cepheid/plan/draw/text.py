@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Sequence
 
 from cepheid.plan.draw.lettering import n_cells, one_line, wrap
 from cepheid.plan.explanation import Edge, EdgeKind, Explanation, State
@@ -22,11 +24,11 @@ def to_text(explanation: Explanation, *, width: int = 100) -> str:
 def _automaton(explanation: Explanation) -> str:
     numbers = {row.text: index for index, row in enumerate(explanation.predicates, start=1)}
     following = dict(itertools.pairwise(state.id for state in explanation.states))
-    labels = {state.id: _state(state) for state in explanation.states}
+    labels = _labels(explanation.states)
     lines: list[str] = []
     for index, state in enumerate(explanation.states):
         lines.append(f"  {labels[state.id]}")
-        edges = [edge for edge in explanation.edges if edge.source == state.id]
+        edges = [edge for edge in explanation.drawn if edge.source == state.id]
         # What leads straight on comes last, next to its arrow.
         edges.sort(key=lambda e: (e.kind is not EdgeKind.LOOP, _leads_on(e, following)))
         is_last = index == len(explanation.states) - 1
@@ -37,9 +39,17 @@ def _automaton(explanation: Explanation) -> str:
     return "\n".join(lines)
 
 
-def _state(state: State) -> str:
-    name = one_line(state.label) or ("start" if state.initial else "·")
-    return f"(({name}))" if state.accepting else f"({name})"
+def _labels(states: Sequence[State]) -> dict[int, str]:
+    """State -> what stands for it; of several with one name, all but the first are numbered."""
+    labels: dict[int, str] = {}
+    seen: Counter[str] = Counter()
+    for state in states:
+        name = one_line(state.label) or ("start" if state.initial else "·")
+        seen[name] += 1
+        if seen[name] > 1:
+            name += f" #{seen[name]}"
+        labels[state.id] = f"(({name}))" if state.accepting else f"({name})"
+    return labels
 
 
 def _leads_on(edge: Edge, following: dict[int, int]) -> bool:
@@ -58,7 +68,7 @@ def _edge(edge: Edge, following: dict[int, int], labels: dict[int, str], numbers
         text = label
     else:
         text = f"{label}  → {labels[edge.target]}"
-    if edge.policy and not label.startswith(edge.policy):
+    if edge.policy and not label.startswith(f"{edge.policy} "):
         text = f"{edge.policy} {text}"
     tested = [f"[{numbers[p]}]" if p in numbers else one_line(p) for p in edge.predicates]
     return text + ("   if " + " ".join(tested) if tested else "")
