@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from cepheid.compiler.registers import Registers
 from cepheid.compiler.requests import FLOAT_SHAPE, INT_SHAPE, ORDERED_SHAPE, TIME, Register, Requests, Shape, shape_of
+from cepheid.compiler.scope import LAST_EVENT, Scope
 from cepheid.errors import NotSupportedError
 from cepheid.events.types import DataType, Kind
 from cepheid.kernels import layout as k
@@ -34,16 +35,12 @@ from cepheid.language.tree import (
     Negative,
     walk,
 )
-from cepheid.plan.automaton import Automaton, Situation, Test
-from cepheid.plan.references import Reference, references
+from cepheid.plan.automaton import Automaton, Test
+from cepheid.plan.references import references
 
 COMPARATORS = {"=": k.EQ, "<>": k.NE, "<": k.LT, "<=": k.LE, ">": k.GT, ">=": k.GE}
 INT_OPS = {"+": k.ADD_INT, "-": k.SUB_INT, "*": k.MUL_INT, "%": k.MOD_INT}
 FLOAT_OPS = {"+": k.ADD_FLOAT, "-": k.SUB_FLOAT, "*": k.MUL_FLOAT, "/": k.DIV_FLOAT, "%": k.MOD_FLOAT}
-
-
-LAST_EVENT = -1
-"""As the argument of an operand of the row: the event it took last; `tables` puts the field in its place."""
 
 
 @dataclass
@@ -58,19 +55,6 @@ class Tables:
         """The place of a float constant."""
         self.floats.append(value)
         return len(self.floats) - 1
-
-
-@dataclass(frozen=True)
-class Operand:
-    """Where a leaf's event comes from: a source of `layout`, and its argument."""
-
-    source: int
-    argument: int = 0
-
-    @property
-    def pair(self) -> tuple[int, int]:
-        """Both."""
-        return self.source, self.argument
 
 
 class Lowering:
@@ -89,7 +73,7 @@ class Lowering:
     def test(self, test: Test) -> list[int]:
         """Lower a condition; gives its row of the table `conditions`."""
         expression = test.conjunct.expression
-        scope = _Scope(self, test.situation, references(expression), expression)
+        scope = Scope(self.elements, self.registers, test.situation, references(expression))
         first = len(self.tables.code)
         fused = self._fused(expression, scope)
         if not fused:
@@ -145,7 +129,7 @@ class Lowering:
     def _leaf_column(self, expression: Expression, shape: Shape) -> int:
         return self.requests.leaf(expression, shape, self.bound.types)
 
-    def _fused(self, expression: Expression, scope: _Scope) -> bool:
+    def _fused(self, expression: Expression, scope: Scope) -> bool:
         """Write a comparison of two leaves as one instruction, where it is one."""
         if not isinstance(expression, Compare):
             return False
@@ -198,7 +182,7 @@ class Lowering:
         row = [op, argument, *rest]
         self.tables.code.append(row + [0] * (k.CODE_WIDTH - len(row)))
 
-    def _emit_as(self, expression: Expression, scope: _Scope, wanted: Shape) -> None:
+    def _emit_as(self, expression: Expression, scope: Scope, wanted: Shape) -> None:
         """Write an expression so that its value has a given shape."""
         leaf = self._leaf(expression)
         if leaf is not None and not isinstance(expression, Literal):
@@ -236,7 +220,7 @@ class Lowering:
                 raise self.unsupported("a decimal literal this long", literal)
             self._op(k.PUSH_INT_CONST, scaled)
 
-    def _emit(self, expression: Expression, scope: _Scope) -> Shape:
+    def _emit(self, expression: Expression, scope: Scope) -> Shape:
         """Write an expression that is no leaf; gives the shape of its value."""
         match expression:
             case Conjunction(operands=operands) | Disjunction(operands=operands):
@@ -281,11 +265,11 @@ class Lowering:
                 return self._call(expression, scope)
         raise self.unsupported(f"{type(expression).__name__} between events", expression)
 
-    def _emit_condition(self, expression: Expression, scope: _Scope) -> None:
+    def _emit_condition(self, expression: Expression, scope: Scope) -> None:
         if not self._fused(expression, scope):
             self._emit_as(expression, scope, INT_SHAPE)
 
-    def _compare(self, operator: str, left: Expression, right: Expression, scope: _Scope) -> None:
+    def _compare(self, operator: str, left: Expression, right: Expression, scope: Scope) -> None:
         if self._fused(Compare(operator, left, right), scope):
             return
         shape = self._common(left, right)
@@ -294,7 +278,7 @@ class Lowering:
         op = k.STACK_COMPARE_FLOATS if shape.register is Register.FLOAT else k.STACK_COMPARE_INTS
         self._op(op, COMPARATORS[operator])
 
-    def _arithmetic(self, expression: Arithmetic, scope: _Scope) -> Shape:
+    def _arithmetic(self, expression: Arithmetic, scope: Scope) -> Shape:
         result = self._shape(expression)
         operator, left, right = expression.operator, expression.left, expression.right
         if result.register is Register.FLOAT:
@@ -311,7 +295,7 @@ class Lowering:
         self._op(INT_OPS[operator])
         return result
 
-    def _call(self, call: Call, scope: _Scope) -> Shape:
+    def _call(self, call: Call, scope: Scope) -> Shape:
         name = call.function.lower()
         arguments = call.arguments
         result = self._shape(call) if shape_of(self._type(call)) else None
@@ -356,7 +340,7 @@ class Lowering:
 
     # --- aggregates -------------------------------------------------------------------------------
 
-    def _aggregate(self, aggregate: Aggregate, scope: _Scope) -> Shape:
+    def _aggregate(self, aggregate: Aggregate, scope: Scope) -> Shape:
         """Write an aggregate: registers of a loop, or the one event of a single element."""
         result = self._shape(aggregate)
         element = self.elements[aggregate.variable]
@@ -402,7 +386,7 @@ class Lowering:
         else:
             self._op(k.PUSH_NULL)
 
-    def _aggregate_of_one(self, aggregate: Aggregate, scope: _Scope, result: Shape) -> Shape:
+    def _aggregate_of_one(self, aggregate: Aggregate, scope: Scope, result: Shape) -> Shape:
         operand = scope.operand(aggregate.variable, At.EACH)
         if aggregate.argument is None:
             self._op(k.PUSH_BOUND, 0, operand.source, operand.argument)
@@ -436,75 +420,3 @@ def condition(
     padding = [0] * (k.MAX_ITERATED - len(iterated))
     registers = [(firsts or {}).get(v, -1) for v in range(k.MAX_ITERATED)]
     return [first, last, int(fused), len(iterated), *iterated, *padding, *registers]
-
-
-class _Scope:
-    """Where each variable's event is found in one test."""
-
-    def __init__(
-        self, lowering: Lowering, situation: Situation, read: dict[str, Reference], expression: Expression
-    ) -> None:
-        self.lowering = lowering
-        self.situation = situation
-        self.references = read
-        self.iterated: list[int] = []
-        self.firsts: dict[int, int] = {}
-        for name, reference in read.items():
-            element = lowering.elements[name]
-            if element.negated or not element.loop or element.index in situation.skipped:
-                continue
-            if reference.single and element.index != situation.current:
-                self.iterated.append(element.index)
-
-    def iteration_of(self, variable: str) -> int | None:
-        """The number of the odometer's wheel that goes over the elements of a variable, or None."""
-        element = self.lowering.elements[variable].index
-        return self.iterated.index(element) if element in self.iterated else None
-
-    def operand(self, variable: str, at: At) -> Operand:
-        """The source of ``variable``'s event."""
-        element = self.lowering.elements[variable]
-        situation = self.situation
-        registers = self.lowering.registers
-        if element.index == situation.negated:
-            return Operand(k.FROM_HEADER, k.M_TRIED)
-        if element.index in situation.skipped:
-            return Operand(k.FROM_HEADER, k.M_NOTHING)
-        taking = element.index == situation.current
-        if not element.loop:
-            if at is At.PREV:
-                return Operand(k.FROM_HEADER, k.M_NOTHING)
-            if taking:
-                return Operand(k.FROM_HEADER, k.M_CURRENT)
-            return self._row(element.index, "event")
-        wheel = self.iteration_of(variable)
-        if at is At.EACH:
-            if taking:
-                return Operand(k.FROM_HEADER, k.M_CURRENT)
-            assert wheel is not None
-            return Operand(k.FROM_HEADER, k.M_ELEMENTS + wheel)
-        running = self.references[variable].single  # then first and last are over the elements before this one
-        if at is At.PREV or (at is At.LAST and running):
-            if wheel is not None:
-                return Operand(k.FROM_HEADER, k.M_BEFORES + wheel)
-            if situation.entering:
-                return Operand(k.FROM_HEADER, k.M_NOTHING)
-            return self._row(element.index, "last")
-        if at is At.LAST:
-            return self._row(element.index, "last")
-        first = registers.slot("first", element.index)
-        if wheel is not None:
-            self.firsts[wheel] = first
-            return Operand(k.FROM_HEADER, k.M_FIRSTS + wheel)
-        if taking and situation.entering:
-            return Operand(k.FROM_HEADER, k.M_NOTHING if running else k.M_CURRENT)
-        return self._slot(first)
-
-    def _row(self, element: int, which: str) -> Operand:
-        """The event that an element took last: the row's own, or one that a register holds."""
-        if self.situation.last == element:
-            return Operand(k.FROM_ROW, LAST_EVENT)
-        return self._slot(self.lowering.registers.slot(which, element))
-
-    def _slot(self, register: int) -> Operand:
-        return Operand(k.FROM_ROW, register)

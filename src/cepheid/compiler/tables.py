@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.load import Needs
-from cepheid.compiler.lower import LAST_EVENT, Lowering, Tables, condition
+from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.registers import Registers, Slot
 from cepheid.compiler.requests import ORDERED_SHAPE, PARTITION, Register, Requests, Shape, shape_of
+from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
 from cepheid.language.tree import Attribute, Compare, Expression, Policy, walk
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
@@ -113,7 +114,7 @@ class _Compiler:
             automaton.states, accepts, closings, list_ranges, strict=True
         ):
             closes = state.full_at is not None and (
-                state.over_when_full or state.closing_tests or state.closing_absences
+                state.ends_when_full or state.closing_tests or state.closing_absences
             )
             full = self.registers.count(state.element) if closes else -1
             state_rows.append(
@@ -127,7 +128,7 @@ class _Compiler:
                     lo,
                     hi,
                     0 if state.edges else (1 if guards[0] != guards[1] or state.absences else k.BARE_FINAL),
-                    int(state.over_when_full),
+                    k.ENDS_ANYWAY if state.over_when_full else int(state.ends_when_full),
                     *closing[0],
                     *closing[1],
                 ]
@@ -217,7 +218,9 @@ class _Compiler:
         if a == LAST_EVENT and edge.source is not None and not self.automaton.elements[edge.source].loop:
             return self.registers.value(edge.source, column_a), comparator, column_a, column_b
         for register, number in self.registers.numbers.items():
-            if number == a and isinstance(register, Slot) and register.which == "event":
+            if number != a or not isinstance(register, Slot) or register.which != "event":
+                continue
+            if not self.automaton.elements[register.element].optional:  # one that is absent has no value
                 return self.registers.value(register.element, column_a), comparator, column_a, column_b
         return None
 

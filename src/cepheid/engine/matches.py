@@ -54,16 +54,16 @@ class RowMatches(Matches):
     _time_us: NDArray[np.int64]
 
     @cached_property
-    def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
+    def offsets(self) -> NDArray[np.int64]:
         """See `Matches`."""
         return np.arange(0, len(self.positions) + 1, len(self._of_a_match), dtype=np.int64)
 
     @cached_property
-    def variables(self) -> NDArray[np.int16]:  # type: ignore[override]
+    def variables(self) -> NDArray[np.int16]:
         """See `Matches`."""
         return np.tile(self._of_a_match, len(self))
 
     @cached_property
-    def decided_us(self) -> NDArray[np.int64]:  # type: ignore[override]
+    def decided_us(self) -> NDArray[np.int64]:
         """See `Matches`: the time of the last event."""
         return self._time_us[self.positions[len(self._of_a_match) - 1 :: len(self._of_a_match)]]

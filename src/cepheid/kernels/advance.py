@@ -26,6 +26,8 @@ from cepheid.kernels.layout import (
     DONE,
     EDGE_WIDTH,
     ELEMENT,
+    ENDS_ANYWAY,
+    ENDS_IF_ACCEPTED,
     EVENT,
     EVENT_KEYS_FROM,
     EVENT_KEYS_TO,
@@ -253,8 +255,8 @@ def take(
         pool[pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1))] = made_id
     mode = plan[state + ACCEPTS]
     if mode != REJECTS:
-        over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] != 0)
-        if mode != ACCEPTS_LATE or over:
+        over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] == ENDS_ANYWAY)
+        if mode != ACCEPTS_LATE or over or (full and plan[state + OVER_WHEN_FULL] == ENDS_IF_ACCEPTED):
             accepted = accept(state + ACCEPT_FROM, made_id, 1, plan, pool, reals, ints, floats, nulls, out, large, free)
             if over or (accepted and mode != ACCEPTS_ALSO):
                 if run_field >= 0:

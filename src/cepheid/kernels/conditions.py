@@ -147,10 +147,12 @@ def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: F
     top = pool[M_STACK] - pool[M_TAGS] + tag
     top_real = plan[P_STACK_REALS] - pool[M_TAGS] + tag
     if plan[at + B_SOURCE]:
-        row = row_before(pool[pool[M_ITERATED] + plan[at + B_ARG]], plan, pool)
-        if row < 0:
-            pool[tag] = ABSENT
-            return
+        standing = pool[pool[M_ITERATED] + plan[at + B_ARG]]
+        if standing >= 0:  # else the loop is empty, and so say the registers of the row itself
+            row = row_before(standing, plan, pool)
+            if row < 0:
+                pool[tag] = ABSENT
+                return
     registers = row + plan[P_REGISTERS]
     n = pool[registers + plan[at + ARG]]
     if op == PUSH_COUNT:

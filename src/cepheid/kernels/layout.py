@@ -222,7 +222,9 @@ FULL_REGISTER, FULL_COUNT = 6, 7  # the loop is full when this register is at th
 STATE_LISTS_FROM, STATE_LISTS_TO = 8, 9
 IS_FINAL = 10  # nothing more can be taken in this state: 1, or BARE_FINAL where nothing is left to be tested either
 BARE_FINAL = 2
-OVER_WHEN_FULL = 11  # 1: nothing but the loop could go on
+OVER_WHEN_FULL = 11  # one of the following
+ENDS_IF_ACCEPTED = 1  # when the loop is full the match ends at once, if it is one
+ENDS_ANYWAY = 2  # ... and if it is none, nothing more can be taken
 CLOSE_FROM = 12  # what must hold when the loop is full, as at ACCEPT_FROM
 STATE_WIDTH = 16
 

@@ -159,6 +159,7 @@ class State:
         counts, tests, absences: what must hold at the end of the match.
         full_at: with this many events the loop of its element is full, or None.
         over_when_full: nothing can be taken then.
+        ends_when_full: then the match ends at once if what its end closes holds (a reluctant end).
         closing_tests, closing_absences: what must hold for the event that fills the loop to be taken (next).
     """
 
@@ -171,6 +172,7 @@ class State:
     absences: tuple[Absence, ...] = ()
     full_at: int | None = None
     over_when_full: bool = False
+    ends_when_full: bool = False
     closing_tests: tuple[Test, ...] = ()
     closing_absences: tuple[Absence, ...] = ()
 

@@ -229,7 +229,8 @@ class _Builder:
             state_of = replace(
                 state_of,
                 full_at=element.maximum,
-                over_when_full=[o for o in options if o is not None] == [state],
+                over_when_full=self._onward(state + 1) == [None],
+                ends_when_full=self._onward(state + 1)[0] is None,
                 closing_tests=self._tests(closed, Situation(last=state)),
                 closing_absences=self._absences(state, state, closed, Situation(last=state)),
             )

@@ -1,0 +1,113 @@
+"""Where the operands of a condition find their events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cepheid.compiler.registers import Registers
+from cepheid.kernels import layout as k
+from cepheid.language.tree import At
+from cepheid.plan.automaton import Element, Situation
+from cepheid.plan.references import Reference
+
+LAST_EVENT = -1
+"""As the argument of an operand of the row: the event it took last; `tables` puts the field in its place."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Where a leaf's event comes from: a source of `layout`, and its argument."""
+
+    source: int
+    argument: int = 0
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """Both."""
+        return self.source, self.argument
+
+
+class Scope:
+    """Where each variable's event is found in one test."""
+
+    def __init__(
+        self,
+        elements: Mapping[str, Element],
+        registers: Registers,
+        situation: Situation,
+        read: Mapping[str, Reference],
+    ) -> None:
+        """Find out which loops the test goes over, element by element.
+
+        Args:
+            elements: by variable.
+            registers: give out what the operands need.
+            situation: when the condition is tested.
+            read: how it reads each of its variables.
+        """
+        self.elements = elements
+        self.registers = registers
+        self.situation = situation
+        self.references = read
+        self.iterated: list[int] = []
+        self.firsts: dict[int, int] = {}
+        for name, reference in read.items():
+            element = elements[name]
+            if element.negated or not element.loop or element.index in situation.skipped:
+                continue
+            if reference.single and element.index != situation.current:
+                self.iterated.append(element.index)
+
+    def iteration_of(self, variable: str) -> int | None:
+        """The number of the odometer's wheel that goes over the elements of a variable, or None."""
+        element = self.elements[variable].index
+        return self.iterated.index(element) if element in self.iterated else None
+
+    def operand(self, variable: str, at: At) -> Operand:
+        """The source of ``variable``'s event."""
+        element = self.elements[variable]
+        situation = self.situation
+        registers = self.registers
+        if element.index == situation.negated:
+            return Operand(k.FROM_HEADER, k.M_TRIED)
+        if element.index in situation.skipped:
+            return Operand(k.FROM_HEADER, k.M_NOTHING)
+        taking = element.index == situation.current
+        if not element.loop:
+            if at is At.PREV:
+                return Operand(k.FROM_HEADER, k.M_NOTHING)
+            if taking:
+                return Operand(k.FROM_HEADER, k.M_CURRENT)
+            return self._row(element.index, "event")
+        wheel = self.iteration_of(variable)
+        if at is At.EACH:
+            if taking:
+                return Operand(k.FROM_HEADER, k.M_CURRENT)
+            assert wheel is not None
+            return Operand(k.FROM_HEADER, k.M_ELEMENTS + wheel)
+        running = self.references[variable].single  # then first and last are over the elements before this one
+        if at is At.PREV or (at is At.LAST and running):
+            if wheel is not None:
+                return Operand(k.FROM_HEADER, k.M_BEFORES + wheel)
+            if situation.entering:
+                return Operand(k.FROM_HEADER, k.M_NOTHING)
+            return self._row(element.index, "last")
+        if at is At.LAST:
+            return self._row(element.index, "last")
+        first = registers.slot("first", element.index)
+        if wheel is not None:
+            self.firsts[wheel] = first
+            return Operand(k.FROM_HEADER, k.M_FIRSTS + wheel)
+        if taking and situation.entering:
+            return Operand(k.FROM_HEADER, k.M_NOTHING if running else k.M_CURRENT)
+        return self._slot(first)
+
+    def _row(self, element: int, which: str) -> Operand:
+        """The event that an element took last: the row's own, or one that a register holds."""
+        if self.situation.last == element:
+            return Operand(k.FROM_ROW, LAST_EVENT)
+        return self._slot(self.registers.slot(which, element))
+
+    def _slot(self, register: int) -> Operand:
+        return Operand(k.FROM_ROW, register)
