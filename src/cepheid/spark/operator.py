@@ -136,8 +136,8 @@ def of_home(matches: Matches, batch: EventBatch) -> Matches:
         return matches
     lengths = np.diff(matches.offsets)
     entries = np.repeat(kept, lengths)
-    return replace(
-        matches,
+    # By name, not as the same kind of matches with other arrays: the engine has kinds that hold them otherwise.
+    return Matches(
         offsets=np.concatenate(([0], np.cumsum(lengths[kept]))).astype(np.int64),
         positions=matches.positions[entries],
         variables=matches.variables[entries],
