@@ -23,7 +23,7 @@ def main() -> None:
         .config("spark.sql.warehouse.dir", sys.argv[1])
         .getOrCreate()
     )
-    spark.conf.set("spark.sql.shuffle.partitions", "4")
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
     frame = spark.createDataFrame(ROWS, ["id", "ts", "kind", "k", "v"])
     columns = {"time": "ts", "type": "kind", "time_unit": "ms", "order": "id"}
     observation = Observation("events")

@@ -32,7 +32,7 @@ def last_time(found: OracleMatch) -> int:
 
 
 @given(examples(FEATURES & ~Features.SAME, n_most=10), st.data())
-@settings(max_examples=80)
+@settings(max_examples=50)
 def test_pieces_of_time_find_all_matches_once(example: Example, data: st.DataObject):
     reach = margins(example.bound)
     assume(reach is not None)
@@ -59,7 +59,7 @@ def test_pieces_of_time_find_all_matches_once(example: Example, data: st.DataObj
 
 
 @given(examples(Features.ALL & ~Features.REMOTE & ~Features.SOURCES, n_most=10))
-@settings(max_examples=80)
+@settings(max_examples=50)
 def test_events_that_fit_no_element_can_be_dropped(example: Example):
     bound = example.bound
     assume(may_drop_events(bound))
