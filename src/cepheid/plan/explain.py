@@ -170,10 +170,10 @@ def _on_edges(arcs: Sequence[Arc], conjunct: Conjunct, labels: Sequence[str]) ->
     pairs = dict.fromkeys(f"{labels[arc.source] or 'start'} -> {labels[arc.target]}" for arc in arcs)
     if len(pairs) <= _N_LISTED and all(len(arc.elements) == 1 for arc in arcs):
         return f"on {'edge' if len(pairs) == 1 else 'edges'} {', '.join(pairs)}"
-    taken: dict[str, None] = {}
+    found: set[Element] = set()
     for arc in arcs:
-        named = [element for element in arc.elements if element.name in conjunct.variables]
-        taken |= dict.fromkeys(_name(element) for element in named or arc.elements)
+        found.update([e for e in arc.elements if e.name in conjunct.variables] or arc.elements)
+    taken = dict.fromkeys(_name(element) for element in sorted(found, key=lambda element: element.place))
     if len(taken) <= _N_ELEMENTS:
         return f"on the edges that take {' or '.join(taken)}"
     return f"on {len(pairs)} edges"

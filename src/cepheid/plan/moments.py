@@ -96,25 +96,23 @@ def moments(bound: BoundQuery, graph: Graph, conjuncts: Sequence[Conjunct]) -> M
             reader.conjunct for reader in positive if not reader.is_settled(residual) and reader.says_something(ended)
         )
 
-    def guard(source: int, target: int, negation: Not, later: frozenset[str]) -> Guard:
+    def guard(source: int, target: int, negation: Not, there: frozenset[str], later: frozenset[str]) -> Guard:
         absent = frozenset(place.name for place in places(negation))
-        there = _Known(filled[target] | later | absent, empty[target] | later)
+        known = _Known(there | later | absent, empty[target] | later)
         found = tuple(
-            reader.conjunct for reader in readers if reader.conjunct.negated in absent and reader.says_something(there)
+            reader.conjunct for reader in readers if reader.conjunct.negated in absent and reader.says_something(known)
         )
         return Guard(source, target, negation, found, later & {name for c in found for name in c.variables})
 
-    guards = [
-        guard(arc.source, arc.target, negation, names(graph.points[arc.target].residual))
-        for arc in graph.arcs
-        for negation in arc.crossed
-    ]
+    guards = []
+    for arc in graph.arcs:
+        there = filled[arc.source] | {element.name for element in arc.elements}
+        later = names(graph.points[arc.target].residual)
+        guards += [guard(arc.source, arc.target, negation, there, later) for negation in arc.crossed]
     ends = [index for index, point in enumerate(graph.points) if nullable(point.residual)]
-    guards += [
-        guard(index, index, negation, frozenset())
-        for index in ends
-        for negation in crossed_at_end(graph.points[index].residual)
-    ]
+    for index in ends:
+        at_its_end = crossed_at_end(graph.points[index].residual)
+        guards += [guard(index, index, negation, filled[index], frozenset()) for negation in at_its_end]
     return Moments(
         on_arcs=tuple(on(arc) for arc in graph.arcs),
         at_ends={index: at_end(index) for index in ends},
