@@ -5,10 +5,16 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from cepheid.plan.draw import to_mermaid, to_svg, to_text
+from cepheid.plan.draw.layout import RADIUS, lay_out
 from cepheid.plan.draw.lettering import cut, n_cells, width_px, wrap
+from cepheid.plan.explain import explain
 from cepheid.plan.explanation import Edge, EdgeKind, Explanation, PredicateClass, PredicateRow, State
+from cepheid.testing.strategies import Features, queries
+
+RANDOM = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -115,9 +121,31 @@ def text_boxes(svg: str) -> list[tuple[str, float, float, float, float]]:
     return boxes
 
 
-@pytest.mark.parametrize("make", ALL)
-def test_no_text_lies_upon_another_or_outside(make):
-    svg = to_svg(make())
+def test_no_text_lies_upon_another_or_outside():
+    for make in ALL:
+        assert_texts_stand_apart(make())
+
+
+@RANDOM
+@given(queries(Features.ALL))
+def test_no_text_of_any_query_lies_upon_another_or_outside(bound):
+    assert_texts_stand_apart(explain(bound))
+
+
+@RANDOM
+@given(queries(Features.ALL))
+def test_no_edge_runs_through_a_state(bound):
+    layout = lay_out(explain(bound))
+    for track in layout.far:
+        for state, beside in ((track.edge.source, track.leaves), (track.edge.target, track.arrives)):
+            x, y = layout.at[state]
+            below = [at for at in layout.at.values() if at[1] > y]
+            assert all(abs(at[0] - x - beside) > RADIUS for at in below)
+            assert all(at[1] + RADIUS < track.y for at in layout.at.values())
+
+
+def assert_texts_stand_apart(explanation: Explanation) -> None:
+    svg = to_svg(explanation)
     root = ET.fromstring(svg)
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     boxes = text_boxes(svg)
@@ -182,3 +210,17 @@ def test_lettering_of_wide_and_combining_characters():
     assert cut("漢字漢字", 5) == "漢字…"
     assert cut("a\nb", 5) == "a b"
     assert wrap("", 10) == [""]
+
+
+def test_a_prefix_is_shown_beside_a_type_that_begins_like_it():
+    states = (State(0, "", initial=True), State(1, "x", accepting=True))
+    found = Explanation("A", states, (Edge(0, 1, "anything x", policy="any"),))
+    for drawn in (to_text(found), to_svg(found), to_mermaid(found).replace("<br/>", " ")):
+        assert "any anything x" in drawn
+
+
+def test_states_of_one_name_are_told_apart_in_text():
+    states = (State(0, "", initial=True), State(1, "a"), State(2, "a", accepting=True))
+    drawn = to_text(Explanation("A", states, (Edge(0, 1, "A a"), Edge(0, 2, "A a"), Edge(1, 2, "A a"))))
+    assert "(a)" in drawn
+    assert "A a  → ((a #2))" in drawn
