@@ -52,9 +52,7 @@ class Schema:
                     remedy=f"the columns are: {', '.join(self.fields) or 'none'}",
                 )
         if self.time_unit is not None and self.time_unit not in TIME_UNITS:
-            raise SchemaError(
-                f"{self.time_unit!r} is not a unit of time", remedy=f"use one of {', '.join(TIME_UNITS)}"
-            )
+            raise SchemaError(f"{self.time_unit!r} is not a unit of time", remedy=f"use one of {', '.join(TIME_UNITS)}")
 
     @property
     def known_types(self) -> tuple[str, ...] | None:
