@@ -1,1 +1,0 @@
-"""Protocols where rooms meet: policies, stores, clock, telemetry."""

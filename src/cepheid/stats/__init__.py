@@ -1,1 +1,0 @@
-"""Online estimators: rates, selectivities, histograms."""
