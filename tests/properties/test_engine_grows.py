@@ -1,0 +1,31 @@
+"""The engine gives the same matches however often its pool and its output run full in the middle of an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from cepheid.engine import pool
+from cepheid.errors import NotSupportedError
+from cepheid.testing.harness import engine_matches, oracle_matches
+from cepheid.testing.strategies import Example, Features, examples
+
+
+@pytest.fixture(autouse=True, scope="module", params=[1, 4], ids=["room for one", "room for four"])
+def little_room(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool, "FIRST_ROWS", request.param)
+        patch.setattr(pool, "FIRST_MATCHES", request.param)
+        yield
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(examples(Features.ENGINE_1 | Features.EACH))
+def test_engine_equals_oracle_in_little_room(example: Example) -> None:
+    try:
+        found = engine_matches(example.bound, example.events)
+    except NotSupportedError:
+        return
+    assert found == oracle_matches(example.bound, example.events)
