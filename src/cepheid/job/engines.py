@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from cepheid.connectors.rejected import REJECTED_SCHEMA
+from cepheid.connectors.rejected import N_RAW_MAX, REJECTED_SCHEMA
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
@@ -34,7 +35,12 @@ class Found:
 
 
 def match_local(
-    tables: Mapping[str | None, Any], query: Query, schema: Schema, parameters: Mapping[str, object]
+    tables: Mapping[str | None, Any],
+    query: Query,
+    schema: Schema,
+    parameters: Mapping[str, object],
+    *,
+    null_keys: bool = False,
 ) -> Found:
     """The matches, found in this process.
 
@@ -43,6 +49,7 @@ def match_local(
         query: the query.
         schema: of the events.
         parameters: values of the query's parameters.
+        null_keys: events with NULL in SAME are rejected ones too.
     """
     from cepheid.local import run
 
@@ -54,11 +61,28 @@ def match_local(
         type=None if schema.per_type else schema.type,
         order=list(schema.order) or None,
         parameters=dict(parameters),
+        reject_null_keys=null_keys,
     )
-    return Found(result.matches, result.n_matches, _as_rejected(result.rejected), result.n_null_key)
+    rejected = _as_rejected(result.rejected, _raw_events(tables, result.rejected["row"].to_pylist()))
+    return Found(result.matches, result.n_matches, rejected, result.n_null_key)
 
 
-def _as_rejected(rejected: Any) -> Any:
+def _raw_events(tables: Mapping[str | None, Any], rows: Sequence[int]) -> list[str]:
+    """The events in these rows, counted through all tables, as JSON cut to the length of raw text."""
+    raw = {}
+    wanted = set(rows)
+    n_before = 0
+    for table in tables.values():
+        here = sorted(row for row in wanted if n_before <= row < n_before + len(table))
+        for row, event in zip(
+            here, table.take(pa.array([row - n_before for row in here], pa.int64())).to_pylist(), strict=True
+        ):
+            raw[row] = json.dumps(event, default=str, ensure_ascii=False)[:N_RAW_MAX]
+        n_before += len(table)
+    return [raw[row] for row in rows]
+
+
+def _as_rejected(rejected: Any, raw: Sequence[str] | None = None) -> Any:
     """Rejected events in the columns of rejected rows: the event itself is the raw text."""
     return pa.table(
         {
@@ -66,7 +90,7 @@ def _as_rejected(rejected: Any) -> Any:
             "line": pa.nulls(len(rejected), pa.int64()),
             "column": rejected["column"] if "column" in rejected.column_names else pa.nulls(len(rejected), pa.string()),
             "reason": rejected["reason"],
-            "raw": pa.nulls(len(rejected), pa.string()),
+            "raw": pa.nulls(len(rejected), pa.string()) if raw is None else pa.array(raw, pa.string()),
         },
         schema=REJECTED_SCHEMA,
     )

@@ -144,10 +144,15 @@ class SinkSection(_Section):
 
 
 class RejectedSection(_Section):
-    """``[rejected]``: the file for events that could not be read."""
+    """``[rejected]``: the file for events that could not be read.
+
+    Attributes:
+        null_keys: also for events with NULL in SAME, which are in no partition.
+    """
 
     path: Name
     format: Format | None = None
+    null_keys: bool = False
 
 
 class JobFile(_Section):
@@ -171,6 +176,8 @@ class JobFile(_Section):
 
     @model_validator(mode="after")
     def _sources_agree(self) -> JobFile:
+        if self.engine == "spark" and self.rejected is not None and self.rejected.null_keys:
+            raise ValueError('rejected.null_keys is for engine = "local"; on Spark such events are only counted')
         sources = self.source
         if len(sources) == 1:
             return self

@@ -104,9 +104,11 @@ def run(
 
     _tell(progress, Step("match", f"{events.n_rows:,} events"))
     began = time.perf_counter()
-    found = (match_spark if job.model.engine == "spark" else match_local)(
-        events.tables, job.query, events.schema, values
-    )
+    if job.model.engine == "spark":
+        found = match_spark(events.tables, job.query, events.schema, values)
+    else:
+        null_keys = job.model.rejected is not None and job.model.rejected.null_keys
+        found = match_local(events.tables, job.query, events.schema, values, null_keys=null_keys)
     match_s = time.perf_counter() - began
 
     began = time.perf_counter()

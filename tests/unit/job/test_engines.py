@@ -83,3 +83,17 @@ def test_progress_tells_each_step(job):
         ("read", "out.jsonl"),
         ("match", "8 events"),
     ]
+
+
+def test_null_keys_are_rejected_on_request(tmp_path):
+    (tmp_path / "in.csv").write_text("t,user,x\n1,ann,1\n2,,2\n3,ann,3\n")
+    text = JOB[JOB.index("[query]") :].replace("Logout o", "Login o").replace("{returns}", "").replace("o.t - i.t", "1")
+    source = '[source]\npath = "in.csv"\ntime = "t"\ntime_unit = "s"\n'
+    text = source + text.replace("Login ", "* ")
+    kept = run(parse(text, "job.toml", tmp_path))
+    assert (kept.n_matches, kept.n_rejected, kept.n_null_key) == (1, 0, 1)
+    asked = run(parse(text + '[rejected]\npath = "bad.jsonl"\nnull_keys = true\n', "job.toml", tmp_path))
+    assert (asked.n_matches, asked.n_rejected, asked.n_null_key) == (1, 1, 1)
+    (bad,) = (json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines())
+    assert "NULL in SAME" in bad["reason"]
+    assert json.loads(bad["raw"])["user"] is None
