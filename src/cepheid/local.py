@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from cepheid.engine.output import assemble
 from cepheid.engine.session import Work
 from cepheid.engine.session import run as run_engine
+from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.frames import as_arrow, like_given
 from cepheid.events.ingest import read_events, schema_of
@@ -158,8 +159,8 @@ def _null_keys(batch: EventBatch, positions: np.ndarray[Any, np.dtype[np.int64]]
     n = len(positions)
     return pa.table(
         {
-            "row": pa.array(batch.rows_of(positions), pa.int64()),
+            "row": array_of(batch.rows_of(positions)),
             "column": pa.nulls(n, pa.string()),
-            "reason": pa.array([NULL_KEY] * n, pa.string()),
+            "reason": texts_of([NULL_KEY] * n),
         }
     )

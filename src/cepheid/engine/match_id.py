@@ -12,6 +12,7 @@ import pyarrow as pa
 from cepheid.compiler.columnwise.distinct import compacted
 from cepheid.engine.matches import Matches
 from cepheid.errors import SchemaError
+from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import ArrowColumn, Column, Int64Array
 from cepheid.events.types import Kind
@@ -64,7 +65,7 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
         state.update(data[start:end])
         digests.append(state.hexdigest())
         start = end
-    return pa.array(digests, ARROW_TYPE)
+    return texts_of(digests).cast(ARROW_TYPE)
 
 
 def _identities(batch: EventBatch, positions: Int64Array) -> npt.NDArray[np.int64]:

@@ -22,6 +22,7 @@ from cepheid.engine.output_schema import (
     output_columns,
 )
 from cepheid.errors import DataError, NotSupportedError
+from cepheid.events.arrow_memory import array_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, BoolArray, Column, Int64Array
 from cepheid.events.convert import arrow_of
@@ -99,7 +100,7 @@ class _Rows:
         assert bounds is not None, "the engine gives the bounds of windows that slide"
         if pa.types.is_timestamp(arrow):
             return arrow_of(Column(bounds, None, TIMESTAMP), arrow)
-        return pa.array(bounds)
+        return array_of(bounds)
 
     def _time_of(self, positions: Int64Array, arrow: Any) -> Any:
         path = (self.bound.schema.time,)
@@ -119,20 +120,20 @@ class _Rows:
     def _structs(self, names: tuple[str, ...], positions: Int64Array, arrow: Any) -> Any:
         missing = positions < 0
         fields = [self._given((name,), positions) for name in names]
-        mask = pa.array(missing) if missing.any() else None
+        mask = array_of(missing) if missing.any() else None
         return pa.StructArray.from_arrays(fields, fields=list(arrow), mask=mask)
 
     def _lists(self, variable: str, elements: Elements, values: Any) -> Any:
         """The values of a variable's elements as one list for each match; NULL where its branch was not taken."""
         absent = self.bindings.not_taken(variable)
-        mask = None if absent is None else pa.array(absent)
+        mask = None if absent is None else array_of(absent)
         if len(elements.positions) > _MOST_ELEMENTS:
             raise DataError(
                 f"the lists of {variable} have {len(elements.positions)} elements, and an Arrow array of lists holds "
                 f"{_MOST_ELEMENTS}",
                 remedy="match a part of the events at a time, or return aggregates instead of lists",
             )
-        return pa.ListArray.from_arrays(pa.array(elements.offsets.astype(np.int32)), values, mask=mask)
+        return pa.ListArray.from_arrays(array_of(elements.offsets.astype(np.int32)), values, mask=mask)
 
     def _returned(self, expression: Expression, arrow: Any) -> Any:
         if isinstance(expression, Attribute):

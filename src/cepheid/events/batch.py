@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.errors import SchemaError
+from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.column import (
     AnyColumn,
     ArrowColumn,
@@ -52,9 +53,9 @@ class Rejected:
         """The same as a pyarrow Table with the columns row (int64), column and reason (string)."""
         return pa.table(
             {
-                "row": pa.array(self.rows, pa.int64()),
-                "column": pa.array(self.columns, pa.string()),
-                "reason": pa.array(self.reasons, pa.string()),
+                "row": array_of(self.rows),
+                "column": texts_of(list(self.columns)),
+                "reason": texts_of(list(self.reasons)),
             }
         )
 
@@ -135,7 +136,7 @@ class EventBatch:
         """
         values = self._nested(path)
         if positions is None:
-            return one_array(values if self.rows is None else values.take(pa.array(self.rows)))
+            return one_array(values if self.rows is None else values.take(array_of(self.rows)))
         return one_array(take_rows(values, self.rows_of(positions)))
 
     def rows_of(self, positions: Int64Array) -> Int64Array:
@@ -173,8 +174,8 @@ def take_rows(values: Any, rows: Int64Array) -> Any:
     elif pa.types.is_binary_view(getattr(values, "type", None) or pa.null()):
         values = values.cast(pa.large_binary())
     if len(rows) and rows.min() < 0:
-        return values.take(pa.array(rows, mask=rows < 0))
-    return values.take(pa.array(rows))
+        return values.take(array_of(rows, rows < 0))
+    return values.take(array_of(rows))
 
 
 __all__ = [

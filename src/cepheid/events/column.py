@@ -11,13 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.events.arrow_memory import array_of, numpy_of, texts_of
 from cepheid.events.types import TEXT, DataType, Kind
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-_NO_TEXT: Any = pa.array([""], pa.string())
+_NO_TEXT: Any = texts_of([""])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ class ArrowColumn:
         """False where the row has no value; None where all rows have one."""
         if self.values.null_count == 0 and self.absent is None:
             return None
-        valid: BoolArray = self.values.is_valid().to_numpy(zero_copy_only=False)
+        valid: BoolArray = numpy_of(self.values.is_valid())
         return valid if self.absent is None else valid & ~self.absent
 
     def is_valid(self) -> BoolArray:
@@ -109,7 +110,7 @@ class ArrowColumn:
 
     def take(self, rows: Int64Array, absent: BoolArray | None = None) -> ArrowColumn:
         """The rows with these numbers; see `Column.take`."""
-        indices = pa.array(rows, mask=absent) if absent is not None else pa.array(rows)
+        indices = array_of(rows, absent)
         gone = None if self.absent is None or len(self) == 0 else self.absent[rows]
         if absent is not None:
             gone = absent if gone is None else gone | absent
@@ -161,7 +162,7 @@ def constant(value: int | float | str, dtype: DataType, n: int) -> Column:
         n: the number of rows.
     """
     if dtype.kind is Kind.TEXT:
-        return Column(np.broadcast_to(np.int64(0), n), None, dtype, pa.array([value], pa.string()), True)
+        return Column(np.broadcast_to(np.int64(0), n), None, dtype, texts_of([str(value)]), True)
     scalar = np.float64(value) if dtype.kind is Kind.FLOAT else np.int64(value)
     return Column(np.broadcast_to(scalar, n), None, dtype)
 
@@ -208,11 +209,11 @@ def merge_dictionaries(dictionaries: Sequence[Any], *, ordered: bool) -> tuple[A
     # An array of no or one chunk may come back as a ChunkedArray, depending on the version of Arrow.
     chunk = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
     dictionary = chunk.dictionary
-    codes = chunk.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = numpy_of(chunk.indices).astype(np.int64)
     if ordered:
-        order = pc.array_sort_indices(dictionary).to_numpy().astype(np.int64)
+        order = numpy_of(pc.array_sort_indices(dictionary)).astype(np.int64)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        dictionary, codes = dictionary.take(pa.array(order)), rank[codes]
+        dictionary, codes = dictionary.take(array_of(order)), rank[codes]
     ends = np.cumsum([len(d) for d in dictionaries])
     return dictionary, iter(np.split(codes, ends[:-1]))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.errors import DataError
+from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.events.arrow_types import arrow_type, data_type
 from cepheid.events.column import AnyColumn, ArrowColumn, BoolArray, Column, Int64Array, all_null, text_column
 from cepheid.events.text import chunks_of, encode_text
@@ -74,7 +75,7 @@ def numbers_of(values: Any, name: str) -> tuple[npt.NDArray[Any], BoolArray | No
     numbers = parts[0][0] if len(parts) == 1 else np.concatenate([p[0] for p in parts])
     valid: BoolArray | None = None
     if values.null_count:
-        valid = np.concatenate([chunk.is_valid().to_numpy(zero_copy_only=False) for chunk in chunks])
+        valid = np.concatenate([numpy_of(chunk.is_valid()) for chunk in chunks])
         numbers = np.where(valid, numbers, 0)
     return numbers, valid, sum(p[1] for p in parts)
 
@@ -115,7 +116,7 @@ def floor_nanoseconds(raw: Int64Array, chunk: Any) -> tuple[Int64Array, int]:
     whole = raw // 1_000
     lost = whole * 1_000 != raw
     if chunk.null_count:
-        lost &= chunk.is_valid().to_numpy(zero_copy_only=False)
+        lost &= numpy_of(chunk.is_valid())
     return whole, int(np.count_nonzero(lost))
 
 
@@ -149,7 +150,7 @@ def _checked_unsigned(chunk: Any, name: str) -> Int64Array:
 def _first_bad(bad: BoolArray, chunk: Any) -> int | None:
     """The first row that is bad and has a value, or None."""
     if chunk.null_count:
-        bad = bad & chunk.is_valid().to_numpy(zero_copy_only=False)
+        bad = bad & numpy_of(chunk.is_valid())
     rows = np.flatnonzero(bad)
     return int(rows[0]) if len(rows) else None
 
@@ -202,9 +203,9 @@ def arrow_of(column: AnyColumn, arrow: Any = None) -> Any:
         case Kind.NULL:
             return pa.nulls(len(values), arrow)
         case Kind.BOOL:
-            return pa.array(values.astype(np.bool_), mask=mask)
+            return array_of(values.astype(np.bool_), mask)
         case Kind.TEXT:
-            codes = pa.array(values, mask=mask)
+            codes = array_of(values, mask)
             if pa.types.is_dictionary(arrow):
                 return pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), column.dictionary).cast(arrow)
             texts = column.dictionary.take(codes)
@@ -212,12 +213,12 @@ def arrow_of(column: AnyColumn, arrow: Any = None) -> Any:
         case Kind.DECIMAL:
             return _decimals(values, mask, column.type.scale or 0, arrow)
         case Kind.TIMESTAMP:
-            array = pa.array(values, mask=mask).cast(pa.timestamp("us"))
+            array = array_of(values, mask).cast(pa.timestamp("us"))
             return _time_as(array, arrow)
         case Kind.DURATION:
-            return pa.array(values, mask=mask).cast(pa.duration("us")).cast(arrow)
+            return array_of(values, mask).cast(pa.duration("us")).cast(arrow)
         case _:
-            array = pa.array(values, mask=mask)
+            array = array_of(values, mask)
             return array if array.type == arrow else array.cast(arrow)
 
 
@@ -235,6 +236,6 @@ def _decimals(values: Int64Array, mask: BoolArray | None, scale: int, arrow: Any
     words[:, 0] = values
     words[:, 1] = values >> 63
     full = pa.decimal128(38, scale)
-    validity = None if mask is None else pa.array(~mask).buffers()[1]
+    validity = None if mask is None else array_of(~mask).buffers()[1]
     array = pa.Array.from_buffers(full, len(values), [validity, pa.py_buffer(words)])
     return array if arrow == full else array.cast(arrow)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.errors import SchemaError
+from cepheid.events.arrow_memory import numpy_of
 from cepheid.events.arrow_types import data_type, is_text
 from cepheid.events.column import BoolArray, Int64Array
 from cepheid.events.convert import US_PER_UNIT, floor_nanoseconds, numbers_of, one_array
@@ -98,7 +99,7 @@ def check_time(arrow: Any, unit: str | None, name: str) -> int:
 def _validity(values: Any) -> BoolArray | None:
     if values.null_count == 0:
         return None
-    return np.concatenate([chunk.is_valid().to_numpy(zero_copy_only=False) for chunk in chunks_of(values)])
+    return np.concatenate([numpy_of(chunk.is_valid()) for chunk in chunks_of(values)])
 
 
 def _scaled(raw: Int64Array, factor: int, valid: BoolArray | None, unit: str) -> EventTimes:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.events.arrow_types import is_text
 from cepheid.events.column import BoolArray, Int64Array
 
@@ -86,16 +87,17 @@ def _indices(chunk: Any) -> npt.NDArray[Any]:
     """The indices of a dictionary array, NULL ones as whatever lies in the buffer: Arrow promises no value there."""
     indices = chunk.indices
     if indices.null_count == 0:
-        result: npt.NDArray[Any] = indices.to_numpy()
+        result: npt.NDArray[Any] = numpy_of(indices)
         return result
-    filled: npt.NDArray[Any] = indices.fill_null(0).to_numpy()
+    filled = numpy_of(indices).copy()
+    filled[~numpy_of(indices.is_valid())] = 0
     return filled
 
 
 def _validity(chunks: list[Any]) -> BoolArray | None:
     if all(chunk.null_count == 0 for chunk in chunks):
         return None
-    parts = [chunk.is_valid().to_numpy(zero_copy_only=False) for chunk in chunks]
+    parts = [numpy_of(chunk.is_valid()) for chunk in chunks]
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
@@ -131,7 +133,7 @@ def _encode_few(chunks: list[Any]) -> tuple[Int64Array, Any] | None:
 def _sample(chunks: list[Any]) -> Any:
     """Texts from rows all over a column."""
     each = max(1, _SAMPLE_ROWS // len(chunks))
-    parts = [c.take(pa.array(np.linspace(0, len(c) - 1, min(each, len(c))).astype(np.int64))) for c in chunks]
+    parts = [c.take(array_of(np.linspace(0, len(c) - 1, min(each, len(c))).astype(np.int64))) for c in chunks]
     return pa.concat_arrays(parts)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from cepheid.events.arrow_memory import array_of
 from cepheid.events.column import BoolArray, Column, text_column
 from cepheid.events.text import encode_text
 
@@ -18,7 +18,7 @@ def compacted(column: Column) -> Column:
     if len(column.dictionary) <= 64 or len(column.dictionary) <= 2 * len(column):
         return column
     used, codes = np.unique(column.values, return_inverse=True)
-    dictionary = column.dictionary.take(pa.array(used))
+    dictionary = column.dictionary.take(array_of(used))
     return text_column(codes, column.valid, dictionary, ordered=column.ordered, absent=column.absent)
 
 

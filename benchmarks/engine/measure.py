@@ -1,0 +1,172 @@
+"""One workload in a process of its own: ``python -m benchmarks.engine.measure W2 EVENTS`` prints its rows as JSON.
+
+EVENTS is an Arrow file (`benchmarks.engine.events_file`). The timer starts with an Arrow table in memory whose type
+column is text, and ends with every match as a row of positions. The query has been parsed and bound before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.engine.events_file import read
+from benchmarks.engine.rows import Row
+from benchmarks.engine.workloads import N_EVENTS_QUICK, WORKLOADS, Workload
+
+N_TIMES, N_TIMES_QUICK = 9, 5
+
+
+@dataclass
+class Timed:
+    """The best times of something that is run several times, and how many matches it finds."""
+
+    find: Callable[[], int]
+    wall_s: float = float("inf")
+    cpu_s: float = float("inf")
+    n_matches: int = -1
+
+    def run(self) -> None:
+        """Run once more."""
+        gc.collect()
+        start, cpu_start = time.perf_counter(), time.process_time()
+        self.n_matches = self.find()
+        cpu_end, end = time.process_time(), time.perf_counter()
+        self.wall_s = min(self.wall_s, end - start)
+        self.cpu_s = min(self.cpu_s, cpu_end - cpu_start)
+
+
+def peak_rss_bytes() -> int:
+    """The most memory that this process has had resident."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        # The peak that getrusage reports for a child begins with that of its parent on Linux.
+        for entry in status.read_text(encoding="ascii").splitlines():
+            if entry.startswith("VmHWM:"):
+                return int(entry.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def engine_on(table: Any, query: str) -> Callable[[], int]:
+    """A function that finds the matches of a query in a table and returns their number."""
+    from cepheid.engine.session import run
+    from cepheid.events.ingest import read_events, schema_of
+    from cepheid.language.bind import bind
+    from cepheid.language.parser import parse
+
+    schema = schema_of(table, time="ts", time_unit="ms", type="type")
+    bound = bind(parse(query), schema)
+
+    def find() -> int:
+        return len(run(bound, read_events(table, schema)))
+
+    return find
+
+
+def measure(name: str, workload: Workload, table: Any, *, quick: bool) -> list[Row]:
+    """The rows of a workload on its events: the engine, and its peers where it has some."""
+    n_events = len(table)
+    right = workload.n_matches[n_events]
+    slack = 0.5 if quick else 1.0
+    engine = Timed(engine_on(table, workload.query))
+    engine.find()
+    engine.run()
+    peak = peak_rss_bytes()
+    peers = _peers(table) if workload.peers else {}
+    for peer in peers.values():
+        peer.find()
+    for _ in range((N_TIMES_QUICK if quick else N_TIMES) - 1):
+        for timed in (engine, *peers.values()):
+            timed.run()
+
+    def row(which: str, timed: Timed, **more: Any) -> Row:
+        return Row(
+            workload=name,
+            engine=which,
+            events_per_s=n_events / timed.wall_s,
+            matches=timed.n_matches,
+            n_events=n_events,
+            events_per_cpu_s=n_events / timed.cpu_s,
+            right=right,
+            quick=quick,
+            **more,
+        )
+
+    bar = workload.bar_events_per_s
+    rows = [row("cepheid", engine, peak_rss_bytes=peak, bar=None if bar is None else slack * bar)]
+    for which, timed in peers.items():
+        rows.append(row(which, timed, peak_rss_bytes=None))
+    for i, (which, timed) in enumerate(peers.items()):
+        # The first is the best one; the others are for information.
+        least = workload.least_ratio if i == 0 else None
+        rows.append(
+            row(
+                "cepheid",
+                engine,
+                peak_rss_bytes=peak,
+                peer=which,
+                ratio=timed.wall_s / engine.wall_s,
+                bar=None if least is None else slack * least,
+            )
+        )
+    if peers:
+        rows.append(_python_row(name, table.slice(0, N_EVENTS_QUICK), workload, quick=quick))
+    return rows
+
+
+def _peers(table: Any) -> dict[str, Timed]:
+    from benchmarks.peers import polars_join
+
+    return {
+        "Polars": Timed(lambda: polars_join.count(table)),
+        "Polars, plain": Timed(lambda: polars_join.count_plainly(table)),
+    }
+
+
+def _python_row(name: str, table: Any, workload: Workload, *, quick: bool) -> Row:
+    """The loop in Python on the first events, for information."""
+    from benchmarks.peers import python_loop
+
+    events = list(zip(*(table.column(c).to_pylist() for c in ("type", "ts", "key", "v1")), strict=True))
+    loop = Timed(lambda: len(python_loop.matches(events)))
+    for _ in range(3):
+        loop.run()
+    return Row(
+        workload=name,
+        engine="loop in Python",
+        events_per_s=len(events) / loop.wall_s,
+        matches=loop.n_matches,
+        peak_rss_bytes=None,
+        n_events=len(events),
+        events_per_cpu_s=len(events) / loop.cpu_s,
+        right=workload.n_matches[len(events)],
+        quick=quick,
+    )
+
+
+def main() -> int:
+    """Measure one workload."""
+    from benchmarks.engine.one_core import limit_arrow, pin
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.measure")
+    parser.add_argument("workload", choices=WORKLOADS)
+    parser.add_argument("events", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    pin()
+    limit_arrow()
+    rows = measure(given.workload, WORKLOADS[given.workload], read(given.events), quick=given.quick)
+    print(json.dumps([asdict(row) for row in rows]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""Ties a process to one processor and its libraries to one thread.
+
+Imports no library: the number of threads must be in the environment before they are imported.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_READ_AT_IMPORT = ("numpy", "polars", "numba")
+
+
+def pin() -> int | None:
+    """Run on one processor from here on, child processes included; each library that is imported later on one thread.
+
+    Arrow takes its number of threads from the processors that it may use; `limit_arrow` sets it as well.
+
+    Returns:
+        The number of the processor, or None where the system cannot tie a process to one.
+
+    Raises:
+        RuntimeError: a library that reads its number of threads when it is imported is there already.
+    """
+    early = [name for name in _READ_AT_IMPORT if name in sys.modules]
+    if early:
+        raise RuntimeError(f"{', '.join(early)} imported before the number of threads was set")
+    for variable in _THREADS:
+        os.environ[variable] = "1"
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    # The last one: interrupts mostly go to the first.
+    processor = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {processor})
+    return processor
+
+
+def limit_arrow() -> None:
+    """One thread for Arrow."""
+    import pyarrow as pa
+
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)

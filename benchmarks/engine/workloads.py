@@ -1,0 +1,69 @@
+"""The workloads: a query each, how many matches it has in the stream, and how fast the engine has to be.
+
+They run on `benchmarks.stream`: W0 to W5 on a million events with a hundred keys (or on the first 100,000 of them), the
+dense ones on the first 100,000 with ten keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+N_EVENTS = 1_000_000
+N_EVENTS_QUICK = 100_000
+N_EVENTS_DENSE = 100_000
+
+_ALL = "PATTERN SEQ(A a, B b, C c) WHERE SAME[key] WITHIN 1000 ms POLICY any"
+_RISING = "PATTERN SEQ(A a, B b, C c) WHERE SAME[key] AND a.v1 < b.v1 AND b.v1 < c.v1 WITHIN 1000 ms POLICY {policy}"
+_JOINED = (
+    "PATTERN SEQ(A a, B b, C c) WHERE a.key = b.key AND b.key = c.key AND b.price > 0.75 * a.price "
+    "WITHIN 2000 ms POLICY any"
+)
+_LOOP = "PATTERN SEQ(A a, B+ b, C c) WHERE SAME[key] AND b.v1 > a.v1 WITHIN 1000 ms POLICY next"
+_WITHOUT = "PATTERN SEQ(A a, NOT B b, C c) WHERE SAME[key] WITHIN 1000 ms POLICY {policy}"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A query on the stream.
+
+    Attributes:
+        query: its text.
+        n_matches: number of events -> number of matches that is right.
+        bar_events_per_s: what the engine has to reach; None where there is no bar.
+        dense: on the stream with ten keys.
+        peers: also run what `benchmarks.peers` has for it; it has them for the query of W2.
+        least_ratio: the least ratio of the engine's events/s to those of the best peer; None for no bar.
+    """
+
+    query: str
+    n_matches: Mapping[int, int]
+    bar_events_per_s: float | None = None
+    dense: bool = False
+    peers: bool = False
+    least_ratio: float | None = None
+
+    def n_events(self, *, quick: bool) -> int:
+        """The length of the stream."""
+        if self.dense:
+            return N_EVENTS_DENSE
+        return N_EVENTS_QUICK if quick else N_EVENTS
+
+
+def _counts(million: int, first: int) -> Mapping[int, int]:
+    return {N_EVENTS: million, N_EVENTS_QUICK: first}
+
+
+WORKLOADS: Mapping[str, Workload] = {
+    "W0": Workload(_ALL, _counts(403_219, 40_580), 3e6),
+    "W1": Workload(_RISING.format(policy="next"), _counts(31_507, 3_154), 8e6),
+    "W2": Workload(_RISING.format(policy="any"), _counts(67_656, 6_846), 8e6, peers=True, least_ratio=2.0),
+    "W3": Workload(_JOINED, _counts(1_005_013, 100_653), 3e6),
+    "W4": Workload(_LOOP, _counts(73_181, 7_249), 3e6),
+    "W5": Workload(_WITHOUT.format(policy="next"), _counts(98_168, 9_788), 8e6),
+    "W5any": Workload(_WITHOUT.format(policy="any"), _counts(172_519, 17_378)),
+    "W0d": Workload(_ALL, {N_EVENTS_DENSE: 4_028_558}, dense=True),
+    "W2d": Workload(_RISING.format(policy="any"), {N_EVENTS_DENSE: 665_953}, 1.5e6, dense=True, peers=True),
+    "W3d": Workload(_JOINED, {N_EVENTS_DENSE: 9_993_905}, dense=True),
+}
+"""By name, in the order in which they run."""

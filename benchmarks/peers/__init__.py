@@ -1,0 +1,1 @@
+"""What the engine is compared with: the same matches, found by other means."""
