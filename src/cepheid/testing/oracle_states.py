@@ -1,8 +1,8 @@
 """What a run waits for: the part of a pattern that is still to come, and the ways on from there.
 
 The state of a run is a pattern again: what is left of the query's own. ``SEQ(A a, B+ b, C c)`` after an A is
-``SEQ(B+ b, C c)``, and after a B ``SEQ(<B+ b, one taken>, C c)``. Two nodes exist only in states: `Looping`
-and `Choosing`.
+``SEQ(B+ b, C c)``, and after a B ``SEQ(<B+ b, one taken>, C c)``. Three nodes exist only in states: `Looping`,
+`Choosing` and `Closing`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ class Looping:
         repeat: the quantifier.
         n_done: iterations that are complete.
         current: what is left of the iteration that has begun, or None.
-        following: what the next iteration is; differs from ``repeat.part`` where UNTIL closed a loop in it.
+        following: what the next iteration is; differs from ``repeat.part`` where UNTIL closed a loop in it, and is
+            None where it closed one below its bound.
         closed: no further iteration begins.
     """
 
     repeat: Repeat
     n_done: int
     current: State | None
-    following: State
+    following: State | None
     closed: bool = False
 
     @property
@@ -55,7 +56,22 @@ class Choosing:
     parts: tuple[tuple[State, bool], ...]
 
 
-State: TypeAlias = Pattern | Looping | Choosing
+@dataclass(frozen=True)
+class Closing:
+    """A SEQ whose first part may be over or not, and with it closed loops in what follows.
+
+    Attributes:
+        head: what is left of the first part.
+        rest: what follows if the first part is over; None where a loop was closed below its bound.
+        fresh: what follows if the first part takes more: then the loops behind it open anew.
+    """
+
+    head: State
+    rest: State | None
+    fresh: tuple[Pattern, ...]
+
+
+State: TypeAlias = Pattern | Looping | Choosing | Closing
 
 DONE: State = Seq(())
 
@@ -146,7 +162,7 @@ class States:
             case Seq(parts=()):
                 return [Step()]
             case Seq():
-                return self._sequence(state, path)
+                return self._sequence(state.parts[0], Seq(state.parts[1:]), state.parts[1:], path)
             case And():
                 return self._choose(_all_of(state), path)
             case Or():
@@ -159,17 +175,18 @@ class States:
                 return self._loop(state, path)
             case Choosing():
                 return self._choose(state, path)
+            case Closing():
+                return self._sequence(state.head, state.rest, state.fresh, path)
 
-    def _sequence(self, state: Seq, path: Path) -> list[Step]:
-        head, rest = state.parts[0], state.parts[1:]
+    def _sequence(self, head: State, rest: State | None, fresh: tuple[Pattern, ...], path: Path) -> list[Step]:
         steps = self.steps(head, path)
         could_go_on = any(step.element is not None for step in steps)
         found: list[Step] = []
         for step in steps:
             if step.element is not None:
-                found.append(replace(step, state=_before(step.state, rest)))
-            else:
-                found += [further.after(step, leaves=could_go_on) for further in self.steps(Seq(rest), path)]
+                found.append(replace(step, state=_before(step.state, fresh)))
+            elif rest is not None:
+                found += [further.after(step, leaves=could_go_on) for further in self.steps(rest, path)]
         return found
 
     def _loop(self, state: Looping, path: Path) -> list[Step]:
@@ -189,7 +206,7 @@ class States:
     def _between(self, state: Looping, path: Path) -> list[Step]:
         """The ways on when no iteration is under way."""
         more: list[Step] = []
-        if state.may_go_on:
+        if state.may_go_on and state.following is not None:
             below = self.steps(state.following, self.inner(path, state.repeat, state.n_done))
             more = [replace(s, state=_iterating(state, s.state)) for s in below if s.element is not None]
         end: list[Step] = []
@@ -253,8 +270,11 @@ class States:
             case Looping():
                 if state.current is not None:
                     yield from self._future(state.current, self.inner(path, state.repeat, state.n_done))
-                if state.may_go_on:
-                    yield from self._future(state.following, self.inner(path, state.repeat, LATER))
+                if state.may_go_on and (state.following is not None or state.current is not None):
+                    yield from self._future(state.repeat.part, self.inner(path, state.repeat, LATER))
+            case Closing():
+                yield from self._future(state.head, path)
+                yield from self._future(Seq(state.fresh), path)
 
     # --- UNTIL --------------------------------------------------------------------------------------
 
@@ -273,30 +293,38 @@ class States:
             case Event() | Not() | Seq(parts=()):
                 return state
             case Seq():
-                return self._closed_sequence(state, closes, path)
+                return self._closed_sequence(
+                    Closing(state.parts[0], Seq(state.parts[1:]), state.parts[1:]), closes, path
+                )
             case And():
-                return self._closed_choice(_all_of(state), closes, path)
+                return _unless_same(self._closed_choice(_all_of(state), closes, path), _all_of(state), state)
             case Or():
                 left = [self.closed(part, closes, path) for part in state.parts]
                 waiting = [state_left for state_left in left if state_left is not None]
                 return Or(as_parts(waiting)) if waiting else None
             case AnyOf():
-                return self._closed_choice(_unbegun(state), closes, path)
+                return _unless_same(self._closed_choice(_unbegun(state), closes, path), _unbegun(state), state)
             case Choosing():
                 return self._closed_choice(state, closes, path)
             case Repeat():
-                return self._closed_loop(_looping(state), closes, path)
+                return _unless_same(self._closed_loop(_looping(state), closes, path), _looping(state), state)
             case Looping():
                 return self._closed_loop(state, closes, path)
+            case Closing():
+                return self._closed_sequence(state, closes, path)
 
-    def _closed_sequence(self, state: Seq, closes: Closes, path: Path) -> State | None:
-        head, rest = self.closed(state.parts[0], closes, path), Seq(state.parts[1:])
+    def _closed_sequence(self, state: Closing, closes: Closes, path: Path) -> State | None:
+        head, rest = self.closed(state.head, closes, path), state.rest
         if head is None:
             return None
-        if all(step.element is not None for step in self.steps(head)):
-            return _before(head, rest.parts)
-        tail = self.closed(rest, closes, path)
-        return None if tail is None else _before(head, as_parts([tail]))
+        steps = self.steps(head, path)
+        if rest is not None and any(step.element is None for step in steps):
+            rest = self.closed(rest, closes, path)
+        if rest == Seq(state.fresh):
+            return _before(head, state.fresh)
+        if any(step.element is not None for step in steps):
+            return Closing(head, rest, state.fresh)
+        return None if rest is None else _before(head, as_parts([rest]))
 
     def _closed_choice(self, state: Choosing, closes: Closes, path: Path) -> State | None:
         left: list[tuple[State, bool]] = []
@@ -315,20 +343,23 @@ class States:
             if not state.may_go_on or not closes(state.repeat, path):
                 return state
             return None if state.n_done < state.repeat.minimum else replace(state, closed=True)
-        if state.current is not None:
-            current = self.closed(state.current, closes, self.inner(path, state.repeat, state.n_done))
+        current = state.current
+        steps: list[Step] = []
+        if current is not None:
+            here = self.inner(path, state.repeat, state.n_done)
+            current = self.closed(current, closes, here)
             if current is None:
                 return None
+            steps = self.steps(current, here)
             state = replace(state, current=current)
-            if all(step.element is not None for step in self.steps(current)):
+            if all(step.element is not None for step in steps):
                 return state
-        if not state.may_go_on:
+        if not state.may_go_on or state.following is None:
             return state
         following = self.closed(state.following, closes, self.inner(path, state.repeat, LATER))
-        if following is not None:
-            return replace(state, following=following)
-        n_sure = state.n_done + (state.current is not None)
-        return None if n_sure < state.repeat.minimum else replace(state, closed=True)
+        n_sure = state.n_done + (current is not None)
+        stuck = all(step.element is None for step in steps) and n_sure < state.repeat.minimum
+        return None if following is None and stuck else replace(state, following=following)
 
     # --- the end ------------------------------------------------------------------------------------
 
@@ -355,6 +386,8 @@ class States:
                 return self.cut(_looping(state), path)
             case Looping():
                 return self._cut_loop(state, path)
+            case Closing():
+                return _joined([self.cut(state.head, path), None if state.rest is None else self.cut(state.rest, path)])
 
     def _cut_loop(self, state: Looping, path: Path) -> Step | None:
         here = self.inner(path, state.repeat, state.n_done)
@@ -405,6 +438,11 @@ def _begin(choice: Choosing, index: int, state: State) -> State:
     left[index] = (state, True)
     kept = tuple((part, begun) for part, begun in left if part != DONE and (begun or n_missing))
     return Choosing(n_missing, kept) if kept else DONE
+
+
+def _unless_same(closed: State | None, before: State, state: State) -> State | None:
+    """``state`` itself where nothing was closed in it."""
+    return state if closed == before else closed
 
 
 def _joined(ends: list[Step | None]) -> Step | None:
