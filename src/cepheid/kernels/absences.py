@@ -45,7 +45,7 @@ from cepheid.kernels.rows import bucket_of, row_of
 from cepheid.kernels.signatures import Helper
 
 
-@kernel(entry=True)
+@kernel(address=True)
 def free_of(
     first: int,
     last: int,
@@ -88,7 +88,7 @@ def free_of(
     return 1
 
 
-@kernel(entry=True)
+@kernel(address=True)
 def keep_event(
     fit: int,
     number: int,

@@ -40,7 +40,7 @@ def add_overflows(a: int, b: int) -> bool:
     return a < INT_MIN - b
 
 
-@kernel(entry=True)
+@kernel(address=True)
 def tally_event(
     at: int,
     row: int,

@@ -435,7 +435,7 @@ def _turn(v: int, row_id: int, at: int, plan: Ints, pool: Ints) -> None:
     pool[M_FIRSTS + v] = first
 
 
-@kernel(entry=True)
+@kernel(address=True)
 def holds_at_large(
     at: int,
     row_id: int,

@@ -38,7 +38,7 @@ from cepheid.kernels.rows import INT_MAX, row_of
 from cepheid.kernels.signatures import Free, Helper
 
 
-@kernel(entry=True)
+@kernel(address=True)
 def accepts(
     at: int,
     row_id: int,

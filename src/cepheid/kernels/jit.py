@@ -45,7 +45,9 @@ def _machine_types() -> dict[str, Any]:
     }
 
 
-def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) -> Callable[[F], F]:
+def kernel(
+    *, entry: bool = False, address: bool = False, inline: bool = False, macro: bool = False
+) -> Callable[[F], F]:
     """Compile a function when a kernel that uses it is compiled.
 
     The signature is read from the annotations: Numba would otherwise compile once more for every argument that is
@@ -54,8 +56,9 @@ def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) ->
     on several threads.
 
     Args:
-        entry: it is called from outside or by address: compile it when its module is imported, or take its machine
-            code, with that of all it calls, from disk.
+        entry: it is called from outside: compile it when its module is imported, or take its machine code, with that
+            of all it calls, from disk.
+        address: the same for one that other kernels call by address, and nobody else.
         inline: paste its machine code into the callers (the inner loops).
         macro: paste it into the callers before they are typed; for one line or two.
     """
@@ -71,7 +74,9 @@ def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) ->
             return pasted
         known = _machine_types()
         *arguments, result = (known[str(a)] for a in _annotations(function))
-        if entry:
+        if address:
+            options["no_cpython_wrapper"] = True
+        if entry or address:
             compiled: F = numba.njit(result(*arguments), cache=CACHED, **options)(function)
             return compiled
         options |= {"forceinline": inline, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
