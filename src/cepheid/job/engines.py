@@ -164,11 +164,14 @@ def _type_without_row(arrow: Any) -> Any:
 
 def _rejected_of(tables: Mapping[str | None, Any], schema: Schema) -> Any:
     """The events without time or type, which Spark leaves out without a word."""
-    found = []
+    found, rows, n_before = [], [], 0
     for table in tables.values():
         own = schema if not schema.per_type else replace(schema, type=None, fields=_fields(table, schema), per_type={})
-        found.append(read_events(table, own).rejected.table())
-    return _as_rejected(pa.concat_tables(found))
+        rejected = read_events(table, own).rejected.table()
+        found.append(rejected)
+        rows += [n_before + row for row in rejected["row"].to_pylist()]
+        n_before += len(table)
+    return _as_rejected(pa.concat_tables(found), _raw_events(tables, rows))
 
 
 def _fields(table: Any, schema: Schema) -> dict[str, DataType]:
