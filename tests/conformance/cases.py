@@ -421,7 +421,71 @@ SETTLED = (
     ),
 )
 
+CARDS = (
+    "Txn@0(card=1, amount=10, place='home', customer='ann') Denied@10(card=1) Other@11(card=1) Denied@20(card=1) "
+    "Denied@21(card=2) Reversed@30(card=1) small:Txn@40(card=1, amount=15, place='bar', customer='ann') "
+    "known:Txn@50(card=1, amount=30, place='work', customer='ann') "
+    "bar:Txn@60(card=1, amount=30, place='bar', customer='ann')"
+)
+CARD_QUERY = """
+    PATTERN  SEQ(Txn a, NOT Refund r, (Denied | Reversed)+ d, any Txn b)
+    WHERE    SAME[card] AND b.amount > 2 * a.amount AND count(d.ts) >= 3
+      AND    b.place NOT IN REMOTE places[a.customer].known
+    WITHIN   5 minutes
+    POLICY   next
+    AFTER MATCH SKIP PAST LAST
+    RETURN   a.card AS card, a.ts AS first_seen, count(d.ts) AS n_denied, d.ts AS denied, b.place AS place
+"""
+ANN = {"places": {"ann": {"known": frozenset({"home", "work"})}}}
+
+WHOLE = (
+    Case(
+        "a rule for cards, with everything in it",
+        CARD_QUERY,
+        CARDS,
+        ("a=Txn@0 d=[Denied@10, Denied@20, Reversed@30] b=bar",),
+        catalog=KNOWN,
+        stores=ANN,
+        returned=({"card": 1, "first_seen": 0, "n_denied": 3, "denied": [10, 20, 30], "place": "bar"},),
+    ),
+    Case(
+        "a rule for cards, with a refund between",
+        CARD_QUERY,
+        "Txn@0(card=1, amount=10, place='home', customer='ann') Refund@5(card=1) Denied@10(card=1) Denied@20(card=1) "
+        "Reversed@30(card=1) bar:Txn@60(card=1, amount=30, place='bar', customer='ann')",
+        catalog=KNOWN,
+        stores=ANN,
+    ),
+    Case(
+        "a key of several parts, and an element without fields",
+        "A a WHERE a.f > REMOTE limits[a.k, a.x]",
+        "A@1(k=1, x=1, f=2.5) A@2(k=1, x=1, f=1.0) A@3(k=2, x=1, f=9.0)",
+        ("a=A@1",),
+        catalog=KNOWN,
+        stores={"limits": {(1, 1): 2.0}},
+    ),
+)
+
+SPELLINGS = (
+    Case("semicolons, no names", "A;B;C", "A@1 B@2 C@3", ("#0=A@1 #1=B@2 #2=C@3",)),
+    Case("NOT as an exclamation mark", "seq(A a; !B b; C c)", "A@1 C@2", ("a=A@1 c=C@2",)),
+    Case("NSEQ", "NSEQ(A a, B b, C c)", "A@1 C@3", ("a=A@1 c=C@3",)),
+    Case("NSEQ, with the middle one there", "NSEQ(A a, B b, C c)", "A@1 B@2 C@3"),
+    Case(
+        "any(3, ...) in a sequence",
+        "seq(A a; !B b; any(3, D1 x, D2 y, D3 z))",
+        "A@1 D2@2 D3@3 D1@4",
+        ("a=A@1 x=D1@4 y=D2@2 z=D3@3",),
+    ),
+    Case("KL and a+", "SEQ(A a, KL(B b), C c)", "A@1 B@2 B@3 C@4", ("a=A@1 b=[B@2, B@3] c=C@4",)),
+    Case("a+ behind the type", "SEQ(A a, B b+, C c)", "A@1 B@2 B@3 C@4", ("a=A@1 b=[B@2, B@3] c=C@4",)),
+    Case("SAME in brackets", "SEQ(A a, B b) WHERE [k]", "A@1(k=1) B@2(k=2) B@3(k=1)", ("a=A@1 b=B@3",)),
+    Case("50K in the unit of the time column", "SEQ(A a, B b) WITHIN 50K", "A@0 B@50000", ("a=A@0 b=B@50000",)),
+)
+
 CASES: tuple[Case, ...] = (
+    *WHOLE,
+    *SPELLINGS,
     *ORDER_AND_WINDOWS,
     *SELECTION,
     *NEGATION,
