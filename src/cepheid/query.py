@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cepheid.errors import QueryError
 from cepheid.events.schema import Schema
@@ -16,8 +17,9 @@ from cepheid.language.check import Warning, check
 from cepheid.language.drafts import Draft
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
-from cepheid.plan.explain import explain
-from cepheid.plan.explanation import Explanation
+
+if TYPE_CHECKING:
+    from cepheid.plan.explanation import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,8 @@ class Query:
         Raises:
             QueryError: the query does not fit the events.
         """
+        from cepheid.plan.explain import explain  # what a run does not need is not loaded for it
+
         return explain(self.bind(schema, catalog))
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from cepheid.compiler.load import relinkers
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.kernels import layout as k
 
-FIRST_ROWS = 1 << 10  # small enough to stay in the processor's cache while windows are short
+FIRST_ROWS = 1 << 12  # small enough to stay in the processor's cache while windows are short
 CACHE_LINE = 8  # int64 words: rows of most plans fill one
 FIRST_MATCHES = 1 << 19  # memory is touched only as it fills
 

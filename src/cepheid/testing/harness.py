@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.session import run
 from cepheid.events.ingest import read_events
-from cepheid.events.schema import Schema
+from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import BoundQuery
 from cepheid.testing.oracle import match
@@ -51,7 +51,9 @@ def table_of(events: Sequence[OracleEvent], schema: Schema) -> tuple[Any, Schema
     columns = {}
     for name, dtype in schema.fields.items():
         if name == schema.time:
-            values: list[object] = [event.time for event in events]
+            # Numbers are in the unit of the column; times as such are in microseconds.
+            unit_us = TIME_UNITS[schema.time_unit or "us"] if dtype.kind is Kind.INT else 1
+            values: list[object] = [event.time // unit_us for event in events]
         elif name == schema.type:
             values = [event.type for event in events]
         else:
