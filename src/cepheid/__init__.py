@@ -1,10 +1,10 @@
-"""Complex event processing for Python, on Spark: one pattern query for a table, a batch and a stream.
+"""Complex event processing for Python, on Spark: one pattern query for a table here and a DataFrame there.
 
     import cepheid as cep
 
     query = cep.Query.parse("PATTERN SEQ(Order o, NOT Payment p, Parcel s) WHERE SAME[id] WITHIN 3 days")
     cep.match(table, query, time="ts", type="kind")    # a pandas, Polars or Arrow table, in this process
-    cep.detect(df, query, time="ts", type="kind")      # a Spark DataFrame, batch or streaming
+    cep.detect(df, query, time="ts", type="kind")      # a Spark DataFrame
 
 Nothing heavy is imported before it is used: PySpark comes with the first `detect`, Numba with the first `match`.
 """

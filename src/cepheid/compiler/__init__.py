@@ -1,1 +1,1 @@
-"""Predicates as a table that the kernel interprets, and as generated machine code."""
+"""Conditions column by column, and as a table that the kernels interpret; loads the kernels, compiled once."""

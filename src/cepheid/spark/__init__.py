@@ -1,1 +1,1 @@
-"""Patterns in Spark DataFrames, batch and streaming; the only room that imports PySpark."""
+"""Patterns in batch DataFrames of Spark; the only room that imports PySpark."""
