@@ -48,8 +48,8 @@ check: setup  ## style, types, who imports whom, docstrings
 	@$(PY) -m pytest -q tests/architecture
 
 bench: setup  ## events per second of the engine alone and under Spark, beside a reference
-	@$(PY) -m benchmarks.engine
-	@$(WITH_JAVA) $(PY) -m benchmarks.spark
+	@missed=0; $(PY) -m benchmarks.engine || missed=1; \
+	$(WITH_JAVA) $(PY) -m benchmarks.spark || missed=1; exit $$missed
 
 figures: setup  ## the figures of the papers, the paper's number beside ours
 	@scripts/figures.sh

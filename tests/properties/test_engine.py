@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 
 from cepheid.errors import NotSupportedError
 from cepheid.testing.harness import engine_matches, oracle_matches
 from cepheid.testing.strategies import Example, Features, examples
 
-PAIRS = settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+PAIRS = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @PAIRS
@@ -19,7 +17,7 @@ def test_engine_equals_oracle(example: Example) -> None:
     try:
         found = engine_matches(example.bound, example.events)
     except NotSupportedError:
-        return
+        reject()  # too many of these fail the test
     assert found == oracle_matches(example.bound, example.events)
 
 
@@ -29,5 +27,5 @@ def test_engine_equals_oracle_on_events_out_of_order(example: Example) -> None:
     try:
         found = engine_matches(example.bound, example.events)
     except NotSupportedError:
-        return
+        reject()  # too many of these fail the test
     assert found == oracle_matches(example.bound, example.events)

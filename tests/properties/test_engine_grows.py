@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 
 from cepheid.engine import pool
 from cepheid.errors import NotSupportedError
@@ -21,11 +21,11 @@ def little_room(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(examples(Features.ENGINE_1 | Features.EACH))
 def test_engine_equals_oracle_in_little_room(example: Example) -> None:
     try:
         found = engine_matches(example.bound, example.events)
     except NotSupportedError:
-        return
+        reject()  # too many of these fail the test
     assert found == oracle_matches(example.bound, example.events)

@@ -13,7 +13,6 @@ from cepheid.compiler.columnwise import casts
 from cepheid.compiler.requests import TIME, Register, Request, detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
-from cepheid.errors import NotSupportedError
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, Column, unify
 from cepheid.events.types import Kind
@@ -45,10 +44,6 @@ class KernelEvents:
     float_nulls: int
     selected: Ints | None
     null_keys: Ints
-
-    def times(self, indices: Ints) -> Ints:
-        """The times of the events at these indices, us."""
-        return self.ints[: self.n][indices]
 
 
 def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
@@ -241,8 +236,7 @@ def _shaped(column: Column, request: Request) -> tuple[NDArray[Any], Bools | Non
     scale = column.type.scale or 0 if column.type.kind is Kind.DECIMAL else 0
     if shape.register is Register.FLOAT:
         return casts.floats(column), valid
-    if values.dtype == np.float64:
-        raise NotSupportedError("a float cannot be held as an int")
+    assert values.dtype != np.float64, "the lowering asks for no float as an int"
     if shape.scale > scale:
         factor = 10 ** (shape.scale - scale)
         limit = (2**63 - 1) // factor

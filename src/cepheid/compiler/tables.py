@@ -37,7 +37,6 @@ class CompiledPlan:
         automaton: what it was made from.
         plan: the tables, as `kernels.layout` says, int64.
         constants: the float constants.
-        n_reals: float registers of a partial match.
         requests: the columns to evaluate, by number.
         needs: the kernels it needs.
     """
@@ -45,7 +44,6 @@ class CompiledPlan:
     automaton: Automaton
     plan: NDArray[np.int64]
     constants: NDArray[np.float64]
-    n_reals: int
     requests: Requests
     needs: Needs
 
@@ -140,7 +138,7 @@ class _Compiler:
         for number in starts:
             elements |= 1 << automaton.edges[number].element
         n_edges = len(self.list_edges)
-        lists = [*self.lists, [-1, 0, elements, n_edges - len(starts), n_edges, 0, 0, 0, 0, -1, 0, 0, 0]]
+        lists = [*self.lists, [0, elements, n_edges - len(starts), n_edges, 0, 0, 0, 0, -1, 0, 0, 0]]
         plan = np.concatenate(
             self._laid_out(
                 registers_at,
@@ -163,7 +161,6 @@ class _Compiler:
             automaton=automaton,
             plan=plan,
             constants=np.array(self.tables.floats, np.float64),
-            n_reals=self.registers.n_floats,
             requests=self.requests,
             needs=Needs(
                 large=any(not row[k.IS_FUSED] for row in self.tables.conditions),
@@ -203,7 +200,7 @@ class _Compiler:
         """A comparison of an int of an earlier single event with one of the arriving event, if a condition is one.
 
         Returns:
-            register of the earlier value, comparator with that value on its left, and the two columns.
+            the earlier element, comparator with its value on the left, and the two columns.
         """
         if not condition_row[k.IS_FUSED]:
             return None
@@ -216,12 +213,12 @@ class _Compiler:
         if source_a != k.FROM_ROW or (source_b, b) != (k.FROM_HEADER, k.M_CURRENT):
             return None
         if a == LAST_EVENT and edge.source is not None and not self.automaton.elements[edge.source].loop:
-            return self.registers.value(edge.source, column_a), comparator, column_a, column_b
+            return edge.source, comparator, column_a, column_b
         for register, number in self.registers.numbers.items():
             if number != a or not isinstance(register, Slot) or register.which != "event":
                 continue
             if not self.automaton.elements[register.element].optional:  # one that is absent has no value
-                return self.registers.value(register.element, column_a), comparator, column_a, column_b
+                return register.element, comparator, column_a, column_b
         return None
 
     def _accept_guards(self, state: State) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -372,7 +369,6 @@ class _Compiler:
             self.list_edges.extend(numbers)
             self.lists.append(
                 [
-                    state.index,
                     k.LINKS + 2 * position,
                     elements,
                     edges_from,
@@ -396,7 +392,8 @@ class _Compiler:
                 self._filter(self.tables.conditions[first], self.automaton.edges[edges[0]]) if first < last else None
             )
             if found is not None:
-                return found
+                element, comparator, row_column, event_column = found
+                return self.registers.value(element, row_column), comparator, row_column, event_column
         return (-1, 0, 0, 0)
 
     def _buffers(self) -> list[list[int]]:
@@ -445,7 +442,7 @@ class _Compiler:
         within = automaton.within_us
         keep = within
         if keep is None and automaton.each_us is not None and not any(e.loop for e in positive):
-            keep = automaton.each_us * (len(positive) - 1)
+            keep = min(automaton.each_us * (len(positive) - 1), 2**63 - 1)
         header[k.P_N_LISTS] = len(self.lists)
         header[k.P_N_BUFFERS] = len(tables[k.P_BUFFERS])
         header[k.P_WITHIN] = -1 if within is None else within

@@ -12,10 +12,13 @@ from cepheid.compiler.load import kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.matches import Matches, RowMatches
 from cepheid.engine.pool import Pool
+from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.build import build
+
+MOST_EVENTS = 2**31  # the order of matches packs two positions into one word
 
 
 @dataclass
@@ -70,6 +73,8 @@ def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None) -> Ma
 
 def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None) -> Matches:
     """All matches of a prepared query in a bounded input; see `run`."""
+    if len(batch) >= MOST_EVENTS:
+        raise DataError(f"{len(batch)} events are more than a batch can hold", remedy="match a part of them at a time")
     loaded = kernels(compiled.needs)
     plan = compiled.plan
     events = events_of(compiled, batch)

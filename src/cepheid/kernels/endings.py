@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cepheid.kernels.aggregates import add_overflows
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ACCEPT_FROM,
@@ -104,7 +105,8 @@ def fire(
         row_id = pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1))]
         if row_id >= 0:
             row = row_of(row_id, plan, pool)
-            if everything == 0 and (within < 0 or pool[row + START] + within >= until):
+            # A difference of times: start + within may leave int64.
+            if everything == 0 and (within < 0 or until - pool[row + START] <= within):
                 return DONE
             state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
             if plan[state + ACCEPTS] == ACCEPTS_LATE:
@@ -112,8 +114,10 @@ def fire(
                 if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
                     return OUTPUT_FULL
                 if accepts(state + ACCEPT_FROM, row_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
-                    # Without a window the end of the input decides: the greatest time there is.
-                    decided = pool[row + START] + within if within >= 0 else INT_MAX
+                    # Without a window, or past the end of time, the end of the input decides: the greatest time.
+                    decided = INT_MAX
+                    if within >= 0 and not add_overflows(pool[row + START], within):
+                        decided = pool[row + START] + within
                     emit(row_id, -1, -1, decided, -1 - run, plan, pool, out)
         pool[M_RUN_TAIL] = run + 1
     return DONE

@@ -29,18 +29,17 @@ P_CODE, P_CONDITIONS, P_UPDATES, P_EDGES, P_ABSENCES, P_KEYS, P_LISTS, P_LIST_ED
 P_N_LISTS = 10  # one more list stands behind them: its edges are the starts
 P_N_BUFFERS = 11
 P_WITHIN = 12  # longest distance from the first event, us; -1 for none
-P_UNUSED = 13
-P_KEEP = 14  # what is older than this can be forgotten, us; -1 for never
-P_ROW_WIDTH = 15
-P_REGISTERS = 16  # field of the first register in a row
-P_FIXED_LENGTH = 17  # number of events of every match, or 0 where it varies
-P_RUN_FIELD = 18  # field of the run's number in a row, or -1 where no match waits for its deadline
-P_ONE_START = 19  # 1: an event starts at most one run (next)
-P_N_REALS = 20  # float registers of a row
-P_FANOUT = 21  # rows that one row can give on one event, at most
-P_STACK_REALS = 22  # where the stack begins in `reals`
-P_REGISTER_REALS = 23  # where the float registers begin in `reals`
-PLAN_HEADER = 24
+P_KEEP = 13  # what is older than this can be forgotten, us; -1 for never
+P_ROW_WIDTH = 14
+P_REGISTERS = 15  # field of the first register in a row
+P_FIXED_LENGTH = 16  # number of events of every match, or 0 where it varies
+P_RUN_FIELD = 17  # field of the run's number in a row, or -1 where no match waits for its deadline
+P_ONE_START = 18  # 1: an event starts at most one run (next)
+P_N_REALS = 19  # float registers of a row
+P_FANOUT = 20  # rows that one row can give on one event, at most
+P_STACK_REALS = 21  # where the stack begins in `reals`
+P_REGISTER_REALS = 22  # where the float registers begin in `reals`
+PLAN_HEADER = 23
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -193,17 +192,16 @@ KEY_SOURCE, KEY_ARG, KEY_COLUMN = 0, 1, 2
 KEY_WIDTH = 3
 
 # --- lists in which partial matches wait: rows of the table `lists` ---------------------------------------
-LIST_STATE = 0
-LIST_FIELD = 1  # index of NEXT in the row; KEY follows
-LIST_ELEMENTS = 2  # the elements its edges take, as bits
-LIST_EDGES_FROM, LIST_EDGES_TO = 3, 4  # into the table `list_edges`, in order of preference
-ROW_KEYS_FROM, ROW_KEYS_TO = 5, 6  # the key of a row that joins the list
-EVENT_KEYS_FROM, EVENT_KEYS_TO = 7, 8  # the key of an event that looks for rows
+LIST_FIELD = 0  # index of NEXT in the row; KEY follows
+LIST_ELEMENTS = 1  # the elements its edges take, as bits
+LIST_EDGES_FROM, LIST_EDGES_TO = 2, 3  # into the table `list_edges`, in order of preference
+ROW_KEYS_FROM, ROW_KEYS_TO = 4, 5  # the key of a row that joins the list
+EVENT_KEYS_FROM, EVENT_KEYS_TO = 6, 7  # the key of an event that looks for rows
 # Where the first condition of a list's only edge compares an int of the row with one of the arriving event:
-FILTER_FIELD = 9  # the register of the row's value, or -1 where there is no such condition
-FILTER_COMPARATOR = 10  # value of the row, comparator, value of the event
-FILTER_ROW_COLUMN, FILTER_EVENT_COLUMN = 11, 12
-LIST_WIDTH = 13
+FILTER_FIELD = 8  # the register of the row's value, or -1 where there is no such condition
+FILTER_COMPARATOR = 9  # value of the row, comparator, value of the event
+FILTER_ROW_COLUMN, FILTER_EVENT_COLUMN = 10, 11
+LIST_WIDTH = 12
 
 # --- negated buffers: rows of the table `buffers` ---------------------------------------------------------
 BUFFER_ELEMENT = 0

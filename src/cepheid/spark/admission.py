@@ -10,27 +10,14 @@ from pyspark.sql import functions as F
 
 from cepheid.language import tree
 from cepheid.language.bound import BoundQuery, Conjunct
+from cepheid.plan.dropping import reason_to_keep_all
 from cepheid.spark.pushdown import Source, Translation, balanced_or
 from cepheid.spark.values import by_bytes, named
 
 
 def may_drop_events(bound: BoundQuery) -> bool:
-    """Whether an event that fits no element may be left out without changing a match.
-
-    Not where events count or are tested whether they fit or not: neighbours under ``strict`` (SEMANTICS 3.3), loops
-    with UNTIL (3.5), windows and gaps of so many events (5.1, 5.2).
-    """
-    window = bound.window
-    if any(n is not None for n in (window.within_events, window.each_events, window.size_events)):
-        return False
-    if bound.policy is tree.Policy.STRICT:
-        return False
-    for node in tree.walk(bound.pattern):
-        if isinstance(node, tree.Event) and node.policy is tree.Policy.STRICT:
-            return False
-        if isinstance(node, tree.Repeat) and node.until is not None:
-            return False
-    return True
+    """Whether an event that fits no element may be left out without changing a match (`reason_to_keep_all`)."""
+    return reason_to_keep_all(bound) is None
 
 
 def single_event_conjuncts(bound: BoundQuery) -> Mapping[str, tuple[Conjunct, ...]]:

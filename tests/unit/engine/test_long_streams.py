@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -119,3 +121,19 @@ def test_room_follows_the_window_not_the_stream() -> None:
         found(stream(n, 50, 7), text, work)
         held.append(work.pool_bytes)
     assert held[0] == held[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SEQ(A a, B+ b) WITHIN 9223372036854775807", [(0, 1, 3), (2, 3)]),
+        ("SEQ(A a, B b, A c) WITHIN 9223372036854775807", [(0, 1, 2)]),
+        ("SEQ(A a, B b, A c) BETWEEN EACH 9223372036854775807", [(0, 1, 2)]),
+    ],
+)
+def test_windows_as_long_as_time(text: str, expected: list[tuple[int, ...]]) -> None:
+    table = pa.table({"t": [1, 2, 3, 4], "kind": ["A", "B", "A", "B"]})
+    schema = schema_of(table, time="t", time_unit="us", type="kind")
+    matches = run(bind(parse(text), schema), read_events(table, schema))
+    ends = matches.offsets
+    assert [tuple(matches.positions[a:b].tolist()) for a, b in pairwise(ends)] == expected
