@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.engine.composite import events_for
 from cepheid.engine.output import assemble
 from cepheid.engine.session import Work
 from cepheid.engine.session import run as run_engine
@@ -20,10 +21,8 @@ from cepheid.events.frames import as_arrow, like_given
 from cepheid.events.ingest import read_events, schema_of
 from cepheid.events.merge import read_tables
 from cepheid.language.bound import Catalog
-from cepheid.language.drafts import Draft
 from cepheid.language.parameters import with_parameters
-from cepheid.language.tree import Query as Tree
-from cepheid.query import Query
+from cepheid.query import Asked, Query, catalog_with
 
 NULL_KEY = "NULL in SAME: the event is in no partition"
 
@@ -37,8 +36,8 @@ class Result:
         rejected: a pyarrow Table with the columns row (int64, in the caller's table), column and reason (text):
             events without a time or type, and, where asked for, with NULL in SAME.
         n_events: events read, rejected ones among them.
-        n_null_key: events with NULL in SAME, which are in no partition.
-        work: what the engine did.
+        n_null_key: events with NULL in SAME, which are in no partition; composite events (FROM) among them.
+        work: what the engine did for the query itself.
     """
 
     matches: Any
@@ -55,7 +54,7 @@ class Result:
 
 def match(
     events: Any,
-    query: Query | Draft | Tree | str,
+    query: Asked,
     *,
     time: str,
     type: str | None = None,
@@ -63,6 +62,7 @@ def match(
     time_unit: str | None = None,
     parameters: Mapping[str, object] | None = None,
     catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
 ) -> Any:
     """All matches of a query in a table, as the same kind of table.
 
@@ -76,6 +76,7 @@ def match(
         time_unit: the unit of a time column of numbers, and of a bare number in a window: us, ms, s, min, h or d.
         parameters: values for the query's parameters (``:limit``).
         catalog: functions and stores that the query names.
+        queries: the queries whose matches may be the events of this one or of each other (``FROM name``), by name.
 
     Returns:
         RETURN's columns, or the default ones: ``match_id``, first and last time, SAME's attributes, and a struct for
@@ -97,6 +98,7 @@ def match(
         time_unit=time_unit,
         parameters=parameters,
         catalog=catalog,
+        queries=queries,
     )
     n_rejected = len(result.rejected)
     if n_rejected:
@@ -112,7 +114,7 @@ def match(
 
 def run(
     events: Any,
-    query: Query | Draft | Tree | str,
+    query: Asked,
     *,
     time: str,
     type: str | None = None,
@@ -120,13 +122,14 @@ def run(
     time_unit: str | None = None,
     parameters: Mapping[str, object] | None = None,
     catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
     reject_null_keys: bool = False,
 ) -> Result:
     """The same as `match`, with what was rejected and what it took.
 
     Args:
-        events, query, time, type, order, time_unit, parameters, catalog: see `match`.
-        reject_null_keys: list events with NULL in SAME among the rejected ones.
+        events, query, time, type, order, time_unit, parameters, catalog, queries: see `match`.
+        reject_null_keys: list events with NULL in SAME among the rejected ones (of those read, not composite ones).
 
     Raises:
         as `match`.
@@ -139,18 +142,21 @@ def run(
     else:
         table = as_arrow(events)
         schema = schema_of(table, time=time, time_unit=time_unit, type=type, order=keys)
-    bound = with_parameters(asked.bind(schema, catalog), parameters or {})
+    bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
+    works: list[Work] = []
+    own = events_for(bound, batch, works)
     work = Work()
-    matches = run_engine(bound, batch, work=work)
+    matches = run_engine(bound, own, work=work)
+    works.append(work)
     rejected = batch.rejected.table()
-    if reject_null_keys and work.null_key_positions is not None:
-        rejected = pa.concat_tables([rejected, _null_keys(batch, work.null_key_positions)])
+    if reject_null_keys and works[0].null_key_positions is not None:
+        rejected = pa.concat_tables([rejected, _null_keys(batch, works[0].null_key_positions)])
     return Result(
-        matches=assemble(bound, batch, matches),
+        matches=assemble(bound, own, matches),
         rejected=rejected,
         n_events=len(table),
-        n_null_key=work.n_null_key,
+        n_null_key=sum(each.n_null_key for each in works),
         work=work,
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from cepheid.errors import QueryError
 from cepheid.events.schema import Schema
@@ -147,3 +147,19 @@ class Query:
     def __str__(self) -> str:
         """The query in the language's own layout; it parses back to an equal one."""
         return print_query(self.tree)
+
+
+Asked: TypeAlias = Query | Draft | tree_module.Query | str
+"""A query in any of its forms; see `Query.of`."""
+
+
+def catalog_with(catalog: Catalog | None, queries: Mapping[str, Asked] | None) -> Catalog:
+    """A catalog with further queries that may stand behind FROM.
+
+    Raises:
+        QueryError: one of them is no query.
+    """
+    known = Catalog() if catalog is None else catalog
+    if not queries:
+        return known
+    return replace(known, queries={**known.queries, **{name: Query.of(query) for name, query in queries.items()}})

@@ -7,9 +7,10 @@ blank goes on with the one before:
     query      SEQ(A a, B b) WITHIN 2
     match      a=A@1 b=B@3
 
-``events`` holds for all queries that follow in the block. After a query come ``match`` lines, or ``none``; and where
-they matter ``watermark`` (seconds), ``timed out``, ``late``, ``rejected``, ``returns`` (a value for each column), and
-``store`` (``levels[1] = 5``, or ``places['ann'].known = {'x', 'y'}``).
+``events`` holds for all queries that follow in the block, as does ``named`` (``pair = SEQ(A a, B b)``), a query that
+others may be FROM. After a query come ``match`` lines, or ``none``; and where they matter ``watermark`` (seconds),
+``timed out``, ``late``, ``rejected``, ``returns`` (a value for each column), and ``store`` (``levels[1] = 5``, or
+``places['ann'].known = {'x', 'y'}``).
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from pathlib import Path
 
 from cepheid.events.types import BOOL, FLOAT, INT, TEXT, DataType, set_of
 from cepheid.language.bound import Catalog, Store
+from cepheid.query import Query
 from tests.conformance.notation import Case, literal
 
 _BLOCK = re.compile(r"^( *)```text\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
-_LINE = re.compile(r"(events|query|match|none|watermark|timed out|late|rejected|returns|store)\b\s*(.*)", re.DOTALL)
+_LINE = re.compile(
+    r"(events|query|match|none|watermark|timed out|late|rejected|returns|store|named)\b\s*(.*)", re.DOTALL
+)
 _ENTRY = re.compile(r"(\w+)\[(.*?)\](?:\.(\w+))?\s*=\s*(.*)")
 
 
@@ -37,6 +41,7 @@ class Block:
     events: str = ""
     stores: dict[str, dict[object, object]] = field(default_factory=dict)
     declared: dict[str, Store] = field(default_factory=dict)
+    named: dict[str, Query] = field(default_factory=dict)
 
     def store(self, text: str) -> None:
         found = _ENTRY.match(text)
@@ -96,6 +101,9 @@ def _cases(name: str, text: str) -> list[Case]:
             block.events = rest
         elif word == "store":
             block.store(rest)
+        elif word == "named":
+            called, text = rest.split(" = ", 1)
+            block.named[called] = Query.parse(text)
         elif word == "query":
             found.append(
                 Case(
@@ -103,7 +111,7 @@ def _cases(name: str, text: str) -> list[Case]:
                     rest,
                     block.events,
                     stores=block.stores,
-                    catalog=Catalog(stores=block.declared),
+                    catalog=Catalog(stores=block.declared, queries=dict(block.named)),
                 )
             )
         else:

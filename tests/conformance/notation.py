@@ -7,7 +7,8 @@ are otherwise ``events`` and its number in the list. ``~10`` alone is a watermar
 A match is a line of ``variable=event`` pairs, ``b=[B@2, B@3]`` for several events of one variable. After a bar stands
 what is not the usual: ``at 11`` (decided when the watermark reaches 11), ``at end`` (at the end of the input),
 ``with 5`` (decided when a later event, of that time, is read), ``in 0 10`` (bounds of the sliding window). Without
-``at`` or ``with``, the match's own last event decides it.
+``at`` or ``with``, the match's own last event decides it. A composite event (FROM) is written as its match, in
+brackets: ``p=(a=A@1 b=B@2)``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from cepheid.events.types import BOOL, FLOAT, INT, TEXT, DataType
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.parser import parse
-from cepheid.testing.oracle import OracleEvent, OracleMatch, Watermark
+from cepheid.testing.oracle import OracleEvent, OracleMatch, Watermark, match
+from cepheid.testing.oracle_composites import composite_events
 
 SECOND_US = 1_000_000
 
@@ -154,11 +156,27 @@ class Case:
         return bind(parse(self.query), schema, catalog=self.catalog, text=self.query)
 
 
-def written(match: OracleMatch, names: Mapping[OracleEvent, str], bound: BoundQuery) -> str:
+def all_names(case: Case) -> dict[OracleEvent, str]:
+    """The name of each event of a case; composite ones are called after the matches that they are."""
+    names = dict(stream(case.events).names)
+
+    def add(bound: BoundQuery) -> None:
+        if bound.inner is None:
+            return
+        add(bound.inner)
+        for found in match(bound.inner, stream(case.events).items, stores=case.stores, timed_out=False).matches:
+            (event,) = composite_events(bound, [found], None, case.stores)
+            names[event] = f"({written(found, names, bound.inner).partition(' | ')[0]})"
+
+    add(case.bound())
+    return names
+
+
+def written(found: OracleMatch, names: Mapping[OracleEvent, str], bound: BoundQuery) -> str:
     """A match as a line of the notation, variables in the order of the text."""
     order = list(bound.variables)
     elements: dict[str, list[str]] = {}
-    for variable, event in match.bindings:
+    for variable, event in found.bindings:
         elements.setdefault(variable, []).append(names[event])
     pairs = []
     for variable in sorted(elements, key=order.index):
@@ -167,16 +185,16 @@ def written(match: OracleMatch, names: Mapping[OracleEvent, str], bound: BoundQu
         pairs.append(f"{variable}={value}")
     line = " ".join(pairs)
     notes = []
-    last = match.bindings[-1][1]
-    if match.decision_time is None:
+    last = found.bindings[-1][1]
+    if found.decision_time is None:
         notes.append("at end")
-    elif not match.decided_by_event:
-        notes.append(f"at {_number(match.decision_time)}")
-    elif match.decision_time != last.time:
-        notes.append(f"with {_number(match.decision_time)}")
-    if match.window is not None:
+    elif not found.decided_by_event:
+        notes.append(f"at {_number(found.decision_time)}")
+    elif found.decision_time != last.time:
+        notes.append(f"with {_number(found.decision_time)}")
+    if found.window is not None:
         in_events = bound.window.size_events is not None
-        bounds = [str(bound_at) if in_events else _number(bound_at) for bound_at in match.window]
+        bounds = [str(bound_at) if in_events else _number(bound_at) for bound_at in found.window]
         notes.append(f"in {' '.join(bounds)}")
     return f"{line} | {', '.join(notes)}" if notes else line
 

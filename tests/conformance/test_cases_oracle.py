@@ -6,11 +6,11 @@ import pytest
 
 from cepheid.testing.oracle import OracleMatch, match, returned
 from tests.conformance.cases import CASES, MANY
-from tests.conformance.notation import Case, one_line, stream, written
+from tests.conformance.notation import Case, all_names, one_line, stream, written
 
 
 def lines(found: tuple[OracleMatch, ...], case: Case) -> list[str]:
-    names = stream(case.events).names
+    names = all_names(case)
     return [written(one, names, case.bound()) for one in found]
 
 

@@ -14,7 +14,10 @@ from cepheid.plan.build import build
 from tests.docs.blocks import ROOT
 
 SCHEMA = Schema({"ts": TIMESTAMP, "kind": TEXT, "k": TEXT, "x": FLOAT}, time="ts", type="kind", types=("A", "B", "C"))
-CATALOG = cep.Catalog(stores={"limits": cep.Store("limits", key=(TEXT,), fields={"": FLOAT})})
+CATALOG = cep.Catalog(
+    stores={"limits": cep.Store("limits", key=(TEXT,), fields={"": FLOAT})},
+    queries={"rise": cep.Query.parse("SEQ(A a, A b) WHERE a.x < b.x WITHIN 1 min")},
+)
 
 
 def _examples(heading: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +39,7 @@ def assemble(
     *,
     with_match_id: bool | None = None,
     source: str = "",
+    only: Collection[str] | None = None,
 ) -> Any:
     """The matches of a query as a pyarrow Table, one row each, in their order.
 
@@ -47,15 +49,19 @@ def assemble(
         matches: n matches.
         with_match_id: as in `output_columns`.
         source: the name of the table or stream, for ``match_id``.
+        only: the names of the columns to make; None for all.
 
     Returns:
-        A table of n rows with the schema that `output_schema` gives. What a match does not bind is NULL.
+        A table of n rows with the schema that `output_schema` gives (of the columns asked for). What a match does not
+        bind is NULL.
 
     Raises:
         DataError: a value does not fit int64, a registered function fails, or lists have too many elements.
         NotSupportedError: RETURN looks something up in a remote store.
     """
     columns = output_columns(bound, batch.table.schema, with_match_id=with_match_id)
+    if only is not None:
+        columns = tuple(column for column in columns if column.name in only)
     rows = _Rows(bound, batch, matches, Bindings(bound, matches), source)
     arrays = [rows.array(column) for column in columns]
     schema = pa.schema([pa.field(column.name, column.type) for column in columns])

@@ -81,8 +81,7 @@ def output_schema(bound: BoundQuery, events: Any, *, with_match_id: bool | None 
 
 
 def _default_columns(bound: BoundQuery, events: Any) -> list[OutputColumn]:
-    time = events.field(bound.schema.time).type
-    moment = time if pa.types.is_timestamp(time) else pa.timestamp("us", tz="UTC")
+    moment = time_type(bound, events)
     columns = [OutputColumn(what.value, moment, what) for what in (About.FIRST_TIME, About.LAST_TIME)]
     if bound.window.size_us is not None:
         columns += [OutputColumn(what.value, moment, what) for what in _WINDOW]
@@ -97,6 +96,12 @@ def _default_columns(bound: BoundQuery, events: Any) -> list[OutputColumn]:
         fields = pa.struct([pa.field(name, given_type(bound, events, (name,))) for name in variable.fields])
         columns.append(OutputColumn(variable.name, pa.list_(fields) if variable.loop else fields, variable))
     return columns
+
+
+def time_type(bound: BoundQuery, events: Any) -> Any:
+    """The Arrow type of the times of a match: that of the time column if it has timestamps, else microseconds, UTC."""
+    time = events.field(bound.schema.time).type
+    return time if pa.types.is_timestamp(time) else pa.timestamp("us", tz="UTC")
 
 
 def _check_names(bound: BoundQuery, columns: list[OutputColumn]) -> None:

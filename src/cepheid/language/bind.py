@@ -10,8 +10,9 @@ from cepheid.errors import QueryError
 from cepheid.events.schema import Schema
 from cepheid.events.types import BOOL, DataType, Kind
 from cepheid.language import wellformed
-from cepheid.language.bound import BoundQuery, Catalog, Conjunct, Returned
+from cepheid.language.bound import BoundQuery, Catalog, Conjunct, Returned, Written
 from cepheid.language.canonical import Measure
+from cepheid.language.composite import composite_schema, inner_written, with_inner
 from cepheid.language.conjuncts import pushed_inward, split
 from cepheid.language.contradictions import check_satisfiable
 from cepheid.language.faults import fault
@@ -43,8 +44,8 @@ def bind(query: Query, schema: Schema, *, catalog: Catalog | None = None, text: 
 
     Args:
         query: the tree, from the parser or the builder.
-        schema: the events that it reads.
-        catalog: the functions and stores that it may name; none by default.
+        schema: the events that it reads; with FROM, those that the query named there reads.
+        catalog: the functions, stores and queries that it may name; none by default.
         text: the text that the query was parsed from, for errors; the printed query where it is None.
 
     Returns:
@@ -55,19 +56,35 @@ def bind(query: Query, schema: Schema, *, catalog: Catalog | None = None, text: 
         QueryError: the query cannot be read with this schema, or breaks a rule of the language. It names the
             line and column, marks the place, and says what to do.
     """
-    catalog = Catalog() if catalog is None else catalog
+    return _bind(query, schema, Catalog() if catalog is None else catalog, text, ())
+
+
+def _bind(query: Query, schema: Schema, catalog: Catalog, text: str | None, above: tuple[str, ...]) -> BoundQuery:
+    """`bind`; ``above`` are the queries whose events come from this one."""
     known = text if query.span is not None else None
     try:
         # Before the tree is printed or checked: both call themselves for each level, and trust each node.
         Measure().check(query)
         check_sound(query)
         known, placed = placed_in(query, text)
-        return replace(bound_query(placed, schema, catalog, known), query=query)
+        inner = None
+        if query.source is not None:
+            name = inner_written(placed, catalog, above)
+            inner = _bind_inner(catalog.queries[name], schema, catalog, (*above, name))
+            schema = composite_schema(inner, name)
+        return with_inner(replace(bound_query(placed, schema, catalog, known), query=query), inner)
     except QueryError as error:
         if not known:
             error.span = None
             raise
         raise error.located(known) from None
+
+
+def _bind_inner(written: Written, schema: Schema, catalog: Catalog, above: tuple[str, ...]) -> BoundQuery:
+    try:
+        return _bind(written.tree, schema, catalog, written.text, above)
+    except QueryError as error:
+        raise error.located(written.text, written.origin) from None
 
 
 def placed_in(query: Query, text: str | None) -> tuple[str, Query]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
@@ -40,12 +41,38 @@ class Store:
     fields: Mapping[str, DataType]
 
 
+class Written(Protocol):
+    """A query with its text, such as a `cepheid.Query`."""
+
+    @property
+    def tree(self) -> Query:
+        """What the query says."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """As it was written."""
+        ...
+
+    @property
+    def origin(self) -> str | None:
+        """The name of the file it came from, or None."""
+        ...
+
+
 @dataclass(frozen=True)
 class Catalog:
-    """What a query may name besides events."""
+    """What a query may name besides events.
+
+    Attributes:
+        functions: registered functions, by name.
+        stores: remote stores, by name.
+        queries: queries whose matches may be the events of another (``FROM name``), by name.
+    """
 
     functions: Mapping[str, Function] = field(default_factory=dict)
     stores: Mapping[str, Store] = field(default_factory=dict)
+    queries: Mapping[str, Written] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -139,7 +166,7 @@ class BoundQuery:
 
     Attributes:
         query: the tree as written.
-        schema: the events.
+        schema: the events; those of FROM are composite events (`language.composite`).
         pattern: the pattern with a name on every element and the conditions of UNTIL brought to the form of
             `Conjunct.expression`; nothing else is changed.
         variables: name -> variable, in the order of the text (first place of each).
@@ -147,12 +174,13 @@ class BoundQuery:
         partition: the expressions of SAME, each over one event (``variable`` None).
         window, policy, skip: as they apply; a policy is always named here.
         returns: the output columns that RETURN names; empty for the default output.
-        parameters: name -> type, of the parameters in the query.
+        parameters: name -> type, of the parameters in the query and in those that its events come from.
         types: the type of every expression node in ``conjuncts``, ``partition``, ``returns`` and the UNTIL
             conditions of ``pattern``, by the node itself (equal nodes have equal types). ``b.x`` of a loop has the
             type of one value here, in RETURN too, where `Returned.type` is the list.
         catalog: the functions and stores that the query may name.
         text: the text that errors point into (the printed query where it was built).
+        inner: the query whose matches are the events (``FROM``), or None.
     """
 
     query: Query
@@ -169,3 +197,4 @@ class BoundQuery:
     types: Mapping[Expression, DataType]
     catalog: Catalog
     text: str
+    inner: BoundQuery | None = None

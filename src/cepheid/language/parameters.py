@@ -14,6 +14,7 @@ from cepheid.errors import ParameterError
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bind import bound_query, placed_in
 from cepheid.language.bound import BoundQuery
+from cepheid.language.composite import composite_schema
 from cepheid.language.faults import listing, place_of, shortened, suggestion
 from cepheid.language.literals import INT_LEAST, INT_MOST, as_decimal, timestamp_us
 from cepheid.language.scope import article
@@ -56,10 +57,17 @@ def with_parameters(bound: BoundQuery, values: Mapping[str, object]) -> BoundQue
     _check_names(bound, values)
     if not bound.parameters:
         return bound
-    constants = {name: _constants(bound, name, values[name]) for name in bound.parameters}
+    inner, schema = bound.inner, bound.schema
+    if inner is not None:
+        inner = with_parameters(inner, {name: values[name] for name in inner.parameters})
+        # Values may change the type of a column: a decimal has the digits that its constants need.
+        assert bound.query.source is not None, "what has an inner query names it"
+        schema = composite_schema(inner, bound.query.source)
     text, placed = placed_in(bound.query, bound.text)
+    named = {node.name for node in walk(placed) if isinstance(node, Parameter)}
+    constants = {name: _constants(bound, name, values[name]) for name in bound.parameters if name in named}
     filled = _substituted(placed, constants)
-    result = bound_query(filled, bound.schema, bound.catalog, text, filled=True)
+    result = replace(bound_query(filled, schema, bound.catalog, text, filled=True), inner=inner)
     returns = tuple(replace(new, name=old.name) for new, old in zip(result.returns, bound.returns, strict=True))
     return replace(result, query=bound.query, returns=returns, text=bound.text)
 

@@ -50,8 +50,8 @@ def require_supported(bound: BoundQuery) -> None:
         raise _refuse(bound, "BETWEEN EACH of a number of EVENTS", window.each)
     if bound.skip.mode is not SkipMode.NONE:
         raise _refuse(bound, f"AFTER MATCH {bound.skip.mode.value}", bound.skip)
-    if bound.query.source is not None:
-        raise _refuse(bound, "FROM another query", bound.query)
+    if bound.inner is not None:
+        require_supported(bound.inner)
     for conjunct in bound.conjuncts:
         remote = has_remote(conjunct.expression)
         if remote is not None:

@@ -8,12 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from cepheid.engine.composite import events_for
 from cepheid.engine.session import run
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import BoundQuery
 from cepheid.testing.oracle import match
+from cepheid.testing.oracle_composites import composite_events
 from cepheid.testing.oracle_events import OracleEvent
 
 ORDER, SOURCE = "order key", "source of the event"
@@ -65,10 +67,15 @@ def table_of(events: Sequence[OracleEvent], schema: Schema) -> tuple[Any, Schema
     return pa.table(columns), replace(schema, fields=fields, order=(ORDER, SOURCE))
 
 
+def innermost(bound: BoundQuery) -> BoundQuery:
+    """The query that reads events which are no composite ones: ``bound`` itself, or the last of FROM."""
+    return bound if bound.inner is None else innermost(bound.inner)
+
+
 def engine_matches(bound: BoundQuery, events: Sequence[OracleEvent]) -> list[Bindings]:
-    """The matches that the compiled engine finds, in its order."""
-    table, schema = table_of(events, bound.schema)
-    batch = read_events(table, schema)
+    """The matches that the compiled engine finds, in its order; a composite event is the number of its match."""
+    table, schema = table_of(events, innermost(bound).schema)
+    batch = events_for(bound, read_events(table, schema))
     found = run(bound, batch)
     names = list(bound.variables)
     rows = batch.rows_of(found.positions)
@@ -79,7 +86,10 @@ def engine_matches(bound: BoundQuery, events: Sequence[OracleEvent]) -> list[Bin
 
 
 def oracle_matches(bound: BoundQuery, events: Sequence[OracleEvent]) -> list[Bindings]:
-    """The matches that the oracle finds, in its order."""
-    number = {event.identity: i for i, event in enumerate(events)}
+    """The matches that the oracle finds, in its order; a composite event is the number of its match."""
+    own = events
+    if bound.inner is not None:
+        own = composite_events(bound, match(bound.inner, events, timed_out=False).matches, None, {})
+    number = {event.identity: i for i, event in enumerate(own)}
     result = match(bound, events, timed_out=False)
     return [tuple((name, number[event.identity]) for name, event in found.bindings) for found in result.matches]

@@ -13,11 +13,12 @@ from dataclasses import replace
 
 from cepheid.errors import DataError
 from cepheid.language.bound import BoundQuery
-from cepheid.language.tree import At, Attribute, Policy, SkipMode
+from cepheid.language.tree import Policy, SkipMode
 from cepheid.testing.oracle_assignments import Assignment, Enumeration, Problem, broken, in_order, prepared, stays_open
-from cepheid.testing.oracle_conditions import NOTHING_MORE, Binding, Situation, all_hold, taken
+from cepheid.testing.oracle_composites import composite_events, composite_watermark, returned
+from cepheid.testing.oracle_conditions import NOTHING_MORE, all_hold, taken
 from cepheid.testing.oracle_events import OracleEvent, OracleMatch, OracleResult, Watermark
-from cepheid.testing.oracle_expressions import ABSENT, Absent, Evaluator, OneEvent
+from cepheid.testing.oracle_expressions import Evaluator, OneEvent
 from cepheid.testing.oracle_runs import (
     Backtracking,
     Found,
@@ -43,7 +44,8 @@ def match(
 
     Args:
         bound: the query; its parameters have been replaced by values.
-        events: in the order of arrival; a `Watermark` among them makes what comes after it late or not.
+        events: those of the table or stream (with FROM, of the innermost query), in the order of arrival; a `Watermark`
+            among them makes what comes after it late or not.
         watermark: microseconds: how far event time has come after the last event; None for the end of a bounded
             input. What is decided later than that is not reported.
         stores: remote store -> key -> element, for REMOTE.
@@ -58,6 +60,11 @@ def match(
     """
     evaluator = Evaluator(bound.types, bound.catalog, stores or {})
     problem = prepared(bound, evaluator)
+    below = OracleResult((), (), (), ())
+    if bound.inner is not None:
+        below = match(bound.inner, events, watermark=watermark, stores=stores, timed_out=False)
+        watermark = composite_watermark(bound.inner, watermark)
+        events = composite_events(bound, below.matches, watermark, stores or {})
     on_time, late = _by_lateness(events)
     partitions, rejected = _partitions(bound, evaluator, on_time)
     matches: list[tuple[Point, OracleMatch]] = []
@@ -75,36 +82,9 @@ def match(
     return OracleResult(
         matches=_until(problem, matches, last),
         timed_out=_until(problem, out, last),
-        late=tuple(late),
-        rejected=tuple(rejected),
+        late=(*below.late, *late),
+        rejected=(*below.rejected, *rejected),
     )
-
-
-def returned(
-    bound: BoundQuery, match: OracleMatch, *, stores: Mapping[str, Mapping[object, object]] | None = None
-) -> dict[str, object]:
-    """The values of RETURN for a match: column -> value, None for NULL.
-
-    ``b.x`` of a loop is the list of its values: empty where the loop took nothing, NULL where its branch was not
-    taken.
-    """
-    evaluator = Evaluator(bound.types, bound.catalog, stores or {})
-    loops = frozenset(name for name, variable in bound.variables.items() if variable.loop)
-    bindings = [Binding(index, name, event, ()) for index, (name, event) in enumerate(match.bindings)]
-    have = taken(bindings, match.empty, loops)
-    singles = {name: 0 if name in have.bound else None for name in bound.variables if name not in loops}
-    columns: dict[str, object] = {}
-    for column in bound.returns:
-        node = column.expression
-        if isinstance(node, Attribute) and node.at is At.EACH and node.variable in loops:
-            elements = Situation(have, {}).elements(node.variable)
-            value: object = ABSENT
-            if not isinstance(elements, Absent):
-                value = [evaluator.value(node, OneEvent(event)) for event in elements]
-        else:
-            value = evaluator.value(node, Situation(have, singles))
-        columns[column.name] = None if value is ABSENT else value
-    return columns
 
 
 def _by_lateness(items: Iterable[OracleEvent | Watermark]) -> tuple[list[OracleEvent], list[OracleEvent]]:
