@@ -111,6 +111,17 @@ def list_files(path: str) -> list[Path]:
     raise SetupError(f"there is no file {path}", remedy="check the path; it is relative to the job file's folder")
 
 
+def is_listed(file: Path, path: str) -> bool:
+    """True if `list_files` finds ``file`` in ``path``, or would if it were there: links followed, globs as they are."""
+    place, real = Path(path).resolve(), file.resolve()
+    if place.is_dir():
+        inside = real.is_relative_to(place) and _is_shown(real.relative_to(place))
+        return inside and format_of(real) is not None
+    if glob.has_magic(path):
+        return any(Path(found).resolve() == real for found in glob.glob(path, recursive=True))
+    return place == real
+
+
 def _is_shown(relative: Path) -> bool:
     return not any(part.startswith((".", "_")) for part in relative.parts)
 

@@ -25,6 +25,30 @@ from cepheid.errors import DataError, SetupError
 _N_BATCH_ROWS = 16_384
 
 
+@contextmanager
+def writing(table: Any, path: Path, format: str | None = None) -> Iterator[None]:
+    """Write ``table`` beside ``path`` at once; put it in the place of ``path`` when the block ends without an error.
+
+    So several files can be written all or none. Args and errors are those of `write_table`.
+    """
+    kind = format or format_of(path)
+    write = _WRITERS.get(kind or "")
+    if write is None:
+        raise DataError(
+            f"the format of {path} cannot be told from its name",
+            remedy=f'name it: format = "parquet" (or one of {", ".join(sorted(set(FORMATS.values())))})',
+        )
+    _refuse_other_than_files(path)
+    with _replacing(path) as stream:
+        try:
+            write(table, stream)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise DataError(
+                f"the matches cannot be written as {kind}: {error}", remedy="write Parquet instead"
+            ) from error
+        yield
+
+
 def write_table(table: Any, path: Path, format: str | None = None) -> None:
     """Write ``table`` to ``path``, in place of what is there.
 
@@ -37,22 +61,11 @@ def write_table(table: Any, path: Path, format: str | None = None) -> None:
         format: csv, jsonl, parquet or arrow; None to go by the name of the file.
 
     Raises:
-        SetupError: the folder cannot be written, or is full.
+        SetupError: the folder cannot be written, or is full; the path is a folder or a device.
         DataError: no such format, or it cannot hold these values.
     """
-    kind = format or format_of(path)
-    write = _WRITERS.get(kind or "")
-    if write is None:
-        raise DataError(
-            f"the format of {path} cannot be told from its name",
-            remedy=f'name it: format = "parquet" (or one of {", ".join(sorted(set(FORMATS.values())))})',
-        )
-    _refuse_folder(path)
-    try:
-        with _replacing(path) as stream:
-            write(table, stream)
-    except pa.ArrowInvalid as error:
-        raise DataError(f"the matches cannot be written as {kind}: {error}", remedy="write Parquet instead") from error
+    with writing(table, path, format):
+        pass
 
 
 def write_text(text: str, path: Path) -> None:
@@ -61,25 +74,32 @@ def write_text(text: str, path: Path) -> None:
     Raises:
         SetupError: the folder cannot be written, or is full.
     """
-    _refuse_folder(path)
+    _refuse_other_than_files(path)
     with _replacing(path) as stream:
         stream.write(text.encode("utf-8"))
 
 
 def check_writable(path: Path) -> None:
     """Raise `SetupError` now if ``path`` cannot be written later; the folder is made if needed."""
-    _refuse_folder(path)
+    _refuse_other_than_files(path)
     with _told(path):
+        path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
             pass
 
 
-def _refuse_folder(path: Path) -> None:
+def _refuse_other_than_files(path: Path) -> None:
     with _told(path):
-        is_folder = path.is_dir()
+        is_folder, is_there, is_file = path.is_dir(), path.exists(), path.is_file()
     if is_folder:
         raise SetupError(f"{path} is a folder", remedy="name a file in it")
+    if is_there and not is_file:
+        # A file put in its place would take the pipe or the device away from everyone else.
+        raise SetupError(
+            f"{path} is a device or a pipe, which no file can take the place of",
+            remedy="name a file; a job without a path in [sink] prints its matches",
+        )
 
 
 @contextmanager
@@ -96,6 +116,8 @@ def _told(path: Path) -> Iterator[None]:
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     with _told(path):
+        # Through links: what they lead to is replaced, not they.
+        path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         # In the same folder, as only within one file system a file takes another's place in one step.
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)

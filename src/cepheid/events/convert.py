@@ -101,7 +101,7 @@ def _numbers(chunk: Any, name: str) -> tuple[npt.NDArray[Any], int]:
         return _multiplied(_raw(chunk, np.int64) // 86_400_000, 86_400_000_000, chunk, name), 0
     raw = _raw(chunk, np.int64)
     if arrow.unit == "ns":
-        return floor_nanoseconds(raw, chunk)
+        return floor_nanoseconds(raw, numpy_of(chunk.is_valid()) if chunk.null_count else None)
     return _multiplied(raw, US_PER_UNIT[arrow.unit], chunk, name), 0
 
 
@@ -111,12 +111,17 @@ def _raw(chunk: Any, dtype: Any) -> npt.NDArray[Any]:
     return values[chunk.offset : chunk.offset + len(chunk)]
 
 
-def floor_nanoseconds(raw: Int64Array, chunk: Any) -> tuple[Int64Array, int]:
-    """Nanoseconds as microseconds, rounded down; and how many values were not whole microseconds."""
+def floor_nanoseconds(raw: Int64Array, valid: BoolArray | None) -> tuple[Int64Array, int]:
+    """Nanoseconds as microseconds, rounded down; and how many values were not whole microseconds.
+
+    Args:
+        raw: nanoseconds, shape (n,).
+        valid: False where a value is NULL, shape (n,); None for nowhere.
+    """
     whole = raw // 1_000
     lost = whole * 1_000 != raw
-    if chunk.null_count:
-        lost &= numpy_of(chunk.is_valid())
+    if valid is not None:
+        lost &= valid
     return whole, int(np.count_nonzero(lost))
 
 

@@ -130,7 +130,7 @@ def _from_timestamps(values: Any) -> EventTimes:
     if pa.types.is_date64(arrow):
         return _scaled(raw // 86_400_000, TIME_UNITS["d"], valid, "days")
     if arrow.unit == "ns":
-        whole, n_floored = floor_nanoseconds(raw, values)
+        whole, n_floored = floor_nanoseconds(raw, valid)
         bad = None if valid is None else ~valid
         return EventTimes(whole if bad is None else np.where(bad, 0, whole), bad, {}, n_floored)
     return _scaled(raw, US_PER_UNIT[arrow.unit], valid, arrow.unit)

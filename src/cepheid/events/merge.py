@@ -43,6 +43,7 @@ def read_tables(
     arrow: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for event_type, table in tables.items():
+        check_event_type(event_type)
         for role, name in (("time", time), *(("order", o) for o in order)):
             if name not in table.column_names:
                 raise SchemaError(
@@ -79,6 +80,19 @@ def read_tables(
     return merged, Schema(
         fields=fields, time=time, time_unit=time_unit, type=type, order=tuple(order), per_type=per_type
     )
+
+
+def check_event_type(name: object) -> None:
+    """Test what stands as an event type in a mapping of tables.
+
+    Raises:
+        SchemaError: it is no text.
+    """
+    if not isinstance(name, str):
+        raise SchemaError(
+            f"{name!r} cannot be the type of events, which is text",
+            remedy="name each table by a text: {'Txn': table}",
+        )
 
 
 def _widened(table: Any, arrow: Mapping[str, Any], type: str, codes: Any, names: Any) -> Any:

@@ -46,6 +46,12 @@ class Schema:
 
     def __post_init__(self) -> None:
         for role, name in (("time", self.time), ("type", self.type), *(("order", o) for o in self.order)):
+            if not isinstance(name, str) and (name is not None or role != "type"):
+                # Reached by callers whose types nobody checks: time=None, a column of pandas with a tuple as its name.
+                raise SchemaError(
+                    f"{role}= names a column by its text, and was given {name!r}",
+                    remedy=f"the columns are: {', '.join(self.fields) or 'none'}",
+                )
             if name is not None and name not in self.fields:
                 raise SchemaError(
                     f"the events have no column {name!r}, named as {role}=",

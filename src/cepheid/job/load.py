@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from cepheid.connectors.locations import resolve
 from cepheid.errors import JobError, SetupError, Span
-from cepheid.job.model import LATER, JobFile, SourceSection
+from cepheid.job.model import LATER, JobFile, QuerySection, SourceSection
 from cepheid.query import Query
 
 
@@ -35,7 +35,8 @@ class Job:
 
     def with_query(self, path: Path) -> Job:
         """The same job with the query in ``path``."""
-        return replace(self, query=Query.from_file(path))
+        model = self.model.model_copy(update={"query": QuerySection(file=str(path.resolve()))})
+        return replace(self, model=model, query=Query.from_file(path))
 
     def with_parameters(self, values: Mapping[str, object]) -> Job:
         """The same job with ``values`` in place of, or besides, its own parameters."""
@@ -45,6 +46,13 @@ class Job:
     def with_engine(self, engine: str) -> Job:
         """The same job run by ``"local"`` or ``"spark"``."""
         return replace(self, model=self.model.model_copy(update={"engine": engine}))
+
+    @property
+    def reads(self) -> frozenset[Path]:
+        """The files that the job itself is made of: the job file, and the one of its query."""
+        query = self.model.query.file
+        files = [Path(self.origin)] if query is None else [Path(self.origin), self.path_of(query)]
+        return frozenset(path.resolve() for path in files)
 
     def paths_of(self, source: SourceSection) -> tuple[str, ...]:
         """The files, folders and globs of a source, absolute.

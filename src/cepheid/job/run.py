@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import pyarrow as pa
 from cepheid.connectors.column_types import column_type
 from cepheid.connectors.csv_files import CsvOptions
 from cepheid.connectors.files import FileSource, read_files
+from cepheid.connectors.locations import is_listed
 from cepheid.connectors.rejected import REJECTED_SCHEMA
-from cepheid.connectors.writing import check_writable, write_table
-from cepheid.errors import QueryError
+from cepheid.connectors.writing import check_writable, writing
+from cepheid.errors import JobError, QueryError
 from cepheid.events.ingest import schema_of
 from cepheid.events.merge import read_tables
 from cepheid.events.schema import Schema
@@ -139,10 +141,34 @@ def _tell(progress: Progress | None, step: Step) -> None:
 
 
 def _check_sinks(job: Job) -> None:
-    """A folder that cannot be written is told before the work, not after it."""
-    for section in (job.model.sink, job.model.rejected):
-        if section is not None and section.path is not None:
-            check_writable(job.path_of(section.path))
+    """A file that cannot or must not be written is told before the work, not after it."""
+    taken: dict[Path, str] = {}
+    for name, section in (("sink", job.model.sink), ("rejected", job.model.rejected)):
+        if section is None or section.path is None:
+            continue
+        path = job.path_of(section.path)
+        check_writable(path)
+        for source in job.model.source:
+            for read in job.paths_of(source):
+                if is_listed(path, read):
+                    raise JobError(
+                        f"[{name}] would write {path} into what [source] reads: {read}",
+                        remedy="give it a path of its own: events are never written over, nor matches read as events",
+                        origin=job.origin,
+                    )
+        if path.resolve() in job.reads:
+            raise JobError(
+                f"[{name}] would write over {path}, which the job is made of",
+                remedy="give it a path of its own",
+                origin=job.origin,
+            )
+        if path.resolve() in taken:
+            raise JobError(
+                f"[{name}] and [{taken[path.resolve()]}] both write {path}",
+                remedy="give each a path of its own",
+                origin=job.origin,
+            )
+        taken[path.resolve()] = name
 
 
 def _events(job: Job, needed: set[str] | None, progress: Progress | None, n_events: int | None) -> Events:
@@ -186,15 +212,17 @@ def _schema(job: Job, tables: Mapping[str | None, Any]) -> Schema:
 
 
 def _write(job: Job, matches: Any, rejected: Any, progress: Progress | None) -> tuple[Path | None, Path | None]:
+    """The files of both, or of none where one of them cannot be written."""
     paths: list[Path | None] = []
-    for section, table in ((job.model.sink, matches), (job.model.rejected, rejected)):
-        if section is None or section.path is None:
-            paths.append(None)
-            continue
-        path = job.path_of(section.path)
-        _tell(progress, Step("write", path.name))
-        write_table(table, path, section.format)
-        paths.append(path)
+    with ExitStack() as files:
+        for section, table in ((job.model.sink, matches), (job.model.rejected, rejected)):
+            if section is None or section.path is None:
+                paths.append(None)
+                continue
+            path = job.path_of(section.path)
+            _tell(progress, Step("write", path.name))
+            files.enter_context(writing(table, path, section.format))
+            paths.append(path)
     return paths[0], paths[1]
 
 

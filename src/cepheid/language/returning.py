@@ -45,7 +45,8 @@ def _duplicate(item: ReturnItem, name: str, before: str) -> QueryError:
 
 def _column(item: ReturnItem, scope: Scope, typing: Typing) -> Returned:
     expression, dtype = typing.typed(item.expression)
-    if dtype.kind is Kind.NULL and not typing.unresolved:
+    # A column of the events that holds nothing but NULL (pandas and Arrow give it no type) is carried as any other.
+    if dtype.kind is Kind.NULL and not typing.unresolved and not isinstance(item.expression, Attribute):
         raise fault("this column is NULL in every match, and has no type", item, "leave it out of RETURN")
     if dtype.kind is Kind.SET:
         raise fault(

@@ -110,3 +110,28 @@ def test_places_that_cannot_be_written(tmp_path):
 def test_unknown_formats(tmp_path):
     with pytest.raises(DataError, match="cannot be told from its name"):
         write_table(NESTED, tmp_path / "m.xlsx")
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "out.csv").symlink_to(tmp_path / "there" / "real.csv")
+    write_table(pa.table({"x": [1]}), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").is_symlink()
+    assert (tmp_path / "there" / "real.csv").read_text() == '"x"\n1\n'
+    assert [p.name for p in (tmp_path / "there").iterdir()] == ["real.csv"]
+
+
+def test_a_pipe_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    for write in (lambda: check_writable(pipe), lambda: write_table(pa.table({"x": [1]}), pipe)):
+        with pytest.raises(SetupError, match="is a device or a pipe"):
+            write()
+    assert pipe.is_fifo()
+
+
+def test_values_that_a_format_cannot_hold(tmp_path):
+    gap = pa.table({"x": pa.array([pa.MonthDayNano([1, 2, 3])])})
+    with pytest.raises(DataError, match="cannot be written as parquet"):
+        write_table(gap, tmp_path / "out.parquet")
+    assert list(tmp_path.iterdir()) == []

@@ -104,3 +104,13 @@ def test_wrong_types_and_units():
         event_times(pa.array([1]), None, "t")
     with pytest.raises(SchemaError, match="of type bool cannot be the time of events"):
         event_times(pa.array([True]), None, "t")
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.timestamp("ns"), pa.timestamp("ns", "Asia/Tokyo"), pa.timestamp("ms"), pa.date32()]
+)
+def test_times_that_are_null(kind):
+    values = pa.chunked_array([pa.array([1, None], pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)] * 2)
+    times = event_times(values, None, "t")
+    assert times.bad.tolist() == [False, True, False, True]
+    assert times.n_floored == (2 if kind not in (pa.timestamp("ms"), pa.date32()) else 0)

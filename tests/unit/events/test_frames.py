@@ -60,3 +60,52 @@ def test_other_things(given):
 def test_columns_that_arrow_cannot_hold():
     with pytest.raises(SchemaError, match="cannot be read as an Arrow table"):
         as_arrow(pandas.DataFrame({"t": [1, "x"]}))
+
+
+def test_two_columns_of_one_name_in_pandas():
+    frame = pandas.DataFrame([[1, 2, 3]], columns=["t", "x", "x"])
+    with pytest.raises(SchemaError, match="several columns of the name 'x'"):
+        as_arrow(frame)
+    # 0 and "0" are two names in pandas, and one here.
+    with pytest.raises(SchemaError, match="several columns of the name '0'"):
+        as_arrow(pandas.DataFrame([[1, 2]], columns=[0, "0"]))
+
+
+def test_sparse_columns_of_pandas():
+    frame = pandas.DataFrame({"t": [1, 2], "x": pandas.arrays.SparseArray([0, 1])})
+    with pytest.raises(SchemaError, match="cannot be read as an Arrow table"):
+        as_arrow(frame)
+
+
+def test_python_objects_in_polars_are_no_binary_data():
+    frame = polars.DataFrame({"t": [1], "x": polars.Series([object()], dtype=polars.Object)})
+    with pytest.raises(SchemaError, match="a column 'x' of Python objects"):
+        as_arrow(frame)
+
+
+def test_run_end_encoded_columns_are_written_out():
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["x", None])
+    table = pa.table({"t": pa.chunked_array([[1, 2, 3]]), "s": runs})
+    assert as_arrow(table)["s"].to_pylist() == ["x", "x", None]
+    assert as_arrow(table.slice(1)).column("s").to_pylist() == ["x", None]
+    assert as_arrow(table.slice(0, 0)).column("s").to_pylist() == []
+
+
+def test_nanoseconds_in_structs_stay_times_in_pandas():
+    moment = pandas.Timestamp("2024-01-01 10:00", tz="Europe/Paris")
+    event = {"t": moment, "gap": pandas.Timedelta("1 s"), "n": 1}
+    kind = pa.struct([("t", pa.timestamp("ns", "Europe/Paris")), ("gap", pa.duration("ns")), ("n", pa.int64())])
+    table = pa.table({"a": pa.array([event, None], kind), "b": pa.array([[event], []], pa.list_(kind))})
+    frame = like_given(table, pandas.DataFrame())
+    assert frame["a"].tolist() == [event, None]
+    assert frame["b"].tolist() == [[event], []]
+
+
+def test_frames_of_spark_are_for_detect():
+    class DataFrame:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise AssertionError
+
+    DataFrame.__module__ = "pyspark.sql.classic.dataframe"
+    with pytest.raises(SchemaError, match=r"cep\.detect"):
+        as_arrow(DataFrame())

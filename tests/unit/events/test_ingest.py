@@ -225,3 +225,9 @@ def test_dates_are_midnights():
         table = events(day=pa.array(days, arrow))
         batch = read_events(table, schema_of(table, time="day"))
         assert batch.time_us.tolist() == [-86_400_000_000, 19_782 * 86_400_000_000]
+
+
+@pytest.mark.parametrize("roles", [{"time": None}, {"time": 0}, {"time": "t", "type": 0}, {"time": "t", "order": (0,)}])
+def test_roles_name_columns_by_text(roles):
+    with pytest.raises(SchemaError, match=r"= names a column by its text"):
+        schema_of(pa.table({"t": [1]}), time_unit="s", **roles)

@@ -98,3 +98,9 @@ def test_what_every_table_needs():
         read_tables({"Txn": TXN, "Denied": DENIED}, time="ts", time_unit="s", order=("amount",))
     with pytest.raises(SchemaError, match="the table of 'Denied' has a column 'why'"):
         read_tables({"Txn": TXN, "Denied": DENIED}, time="ts", time_unit="s", type="why")
+
+
+@pytest.mark.parametrize("name", [None, 1])
+def test_event_types_are_text(name):
+    with pytest.raises(SchemaError, match=f"{name} cannot be the type of events"):
+        read_tables({name: pa.table({"t": [1]})}, time="t", time_unit="s")
