@@ -45,6 +45,11 @@ class KernelEvents:
     selected: Ints | None
     null_keys: Ints
 
+    @property
+    def has_nulls(self) -> bool:
+        """Whether some int column of the plan has a NULL among the events."""
+        return bool((self.ints[self.int_nulls : self.float_nulls] >= 0).any())
+
 
 def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
     """Evaluate the columns of a plan on the events that can matter.

@@ -49,13 +49,11 @@ class Kernels:
     Attributes:
         advance, fire: of `kernels.advance` and `kernels.endings`.
         helpers: what ``advance`` calls by address.
-        order: sorts matches: `kernels.order_fixed` or `kernels.order_varying`.
     """
 
     advance: Callable[..., int]
     fire: Callable[..., int]
     helpers: tuple[Callable[..., Any], ...]
-    order: Callable[..., None]
 
 
 def cache_root() -> Path:
@@ -128,6 +126,29 @@ def kernels(needs: Needs) -> Kernels:
 
 
 @cache
+def chain_kernel() -> Callable[..., int]:
+    """The kernel that steps plans that are chains: `kernels.advance_chain`."""
+
+    def load() -> Callable[..., int]:
+        found: Callable[..., int] = importlib.import_module("cepheid.kernels.advance_chain").advance_chain
+        return found
+
+    return _compiled(load)
+
+
+@cache
+def order_kernel(*, varying: bool) -> Callable[..., Any]:
+    """The kernel that sorts matches of varying length, or of one: `kernels.order_varying`, `kernels.order_fixed`."""
+
+    def load() -> Callable[..., Any]:
+        module = importlib.import_module(f"cepheid.kernels.{'order_varying' if varying else 'order_fixed'}")
+        found: Callable[..., Any] = module.order_varying if varying else module.sort_fixed
+        return found
+
+    return _compiled(load)
+
+
+@cache
 def relinkers() -> tuple[Callable[..., None], Callable[..., None]]:
     """The kernels that fill a pool which has grown: for partial matches, and for events kept for NOT."""
 
@@ -187,5 +208,4 @@ def _kernels(needs: Needs) -> Kernels:
             needed(needs.free, "absences", "keep_event", "no_helper"),
             fire,
         ),
-        order=load("order_varying", "order_varying") if needs.varying else load("order_fixed", "sort_fixed"),
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheid.compiler.chain import chain_of
 from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.registers import Registers, Slot
@@ -46,6 +48,11 @@ class CompiledPlan:
     constants: NDArray[np.float64]
     requests: Requests
     needs: Needs
+
+    @cached_property
+    def chain(self) -> NDArray[np.int64] | None:
+        """The table of `kernels.chain` where the plan is one, else None."""
+        return chain_of(self.plan, self.needs)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columns import KernelEvents, events_of
-from cepheid.compiler.load import kernels
+from cepheid.compiler.load import chain_kernel, kernels, order_kernel
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.matches import Matches, RowMatches
+from cepheid.engine.order import in_order
 from cepheid.engine.pool import Pool
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
@@ -75,19 +76,10 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
     """All matches of a prepared query in a bounded input; see `run`."""
     if len(batch) >= MOST_EVENTS:
         raise DataError(f"{len(batch)} events are more than a batch can hold", remedy="match a part of them at a time")
-    loaded = kernels(compiled.needs)
-    plan = compiled.plan
     events = events_of(compiled, batch)
     pool = Pool(compiled)
     pool.set_events(events)
-    arrays = (events.ints, events.floats, events.nulls)
-    while (code := loaded.advance(plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
-        pool.make_room(code)
-    if plan[k.P_RUN_FIELD] >= 0:  # the input has ended: no event can come any more
-        while (
-            code := loaded.fire(0, 1, 0, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:2])
-        ) != k.DONE:
-            pool.make_room(code)
+    _step(compiled, events, pool)
     if work is not None:
         work.n_events = len(batch)
         work.n_stepped = events.n
@@ -98,24 +90,41 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
     return _matches(compiled, batch, events, pool.pool, pool.out)
 
 
+def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool) -> None:
+    """Step the plan over all events, and over the end of the input."""
+    plan = compiled.plan
+    chain = None if events.has_nulls else compiled.chain
+    if chain is not None:
+        step = chain_kernel()
+        while (code := step(plan, chain, pool.pool, events.ints, pool.out)) != k.DONE:
+            pool.make_room(code)
+        return
+    loaded = kernels(compiled.needs)
+    arrays = (events.ints, events.floats, events.nulls)
+    while (code := loaded.advance(plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
+        pool.make_room(code)
+    if plan[k.P_RUN_FIELD] >= 0:  # the input has ended: no event can come any more
+        while (
+            code := loaded.fire(0, 1, 0, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:2])
+        ) != k.DONE:
+            pool.make_room(code)
+
+
 def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:
     """The output of a kernel in order, by positions in the batch and by variables."""
-    sort = kernels(compiled.needs).order
     n, m = int(pool[k.M_N_MATCHES]), int(pool[k.M_N_ENTRIES])
     variables = _variables(compiled)
     length = int(compiled.plan[k.P_FIXED_LENGTH])
-    order = np.empty(max(1, 2 * n), np.int64)
     if length:
-        positions = out[:m]
-        if length > 1 and n > 1:
-            sort(positions, length, n, np.empty(m, np.int64), order)
+        positions = in_order(out[:m], length)
         if events.selected is not None:
             positions = events.selected[positions]
         return RowMatches(positions, variables[:length], batch.time_us)
     starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
     taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
     deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
-    sort(out, taken, starts, deciders, n, order)
+    order = np.empty(max(1, 2 * n), np.int64)
+    order_kernel(varying=True)(out, taken, starts, deciders, n, order)
     order = order[:n]
     lengths = np.diff(starts)[order]
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
