@@ -1,0 +1,60 @@
+"""Every case on the compiled engine: its matches, their order, and when each is decided."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cepheid.engine.session import run
+from cepheid.events.ingest import read_events
+from cepheid.testing.harness import table_of
+from cepheid.testing.oracle import OracleEvent, Watermark, match
+from tests.conformance.cases import CASES
+from tests.conformance.notation import Case, stream
+from tests.conformance.refusals import REFUSED, refusal
+
+AT_THE_END = int(np.iinfo(np.int64).max)
+
+
+def on_time(case: Case) -> list[OracleEvent]:
+    """The events of a case that are not late: a table has no watermark, so late ones are left out beforehand."""
+    reached: int | None = None
+    events: list[OracleEvent] = []
+    for item in stream(case.events).items:
+        if isinstance(item, Watermark):
+            reached = item.time
+        elif reached is None or item.time > reached:
+            events.append(item)
+    return events
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case(case: Case):
+    refused = refusal(case)
+    assert refused == REFUSED.get(case.name), "refused: run python -m tests.conformance.refusals"
+    if refused is not None:
+        return
+    bound, events = case.bound(), on_time(case)
+    table, schema = table_of(events, bound.schema)
+    batch = read_events(table, schema)
+    found = run(bound, batch)
+    names = list(bound.variables)
+    rows = batch.rows_of(found.positions)
+    got = [
+        (
+            [(names[found.variables[i]], events[rows[i]]) for i in range(found.offsets[m], found.offsets[m + 1])],
+            int(found.decided_us[m]),
+        )
+        for m in range(len(found))
+    ]
+    # A table ends, where the watermark of a case may stand still: then what is decided later is not reported.
+    reached = AT_THE_END if case.watermark_us is None else case.watermark_us
+    expected = match(bound, events, watermark=case.watermark_us, stores=case.stores).matches
+    assert len(expected) == len(case.matches)
+    assert [one for one in got if one[1] <= reached] == [
+        (list(one.bindings), AT_THE_END if one.decision_time is None else one.decision_time) for one in expected
+    ]
+
+
+def test_only_cases_are_listed_as_refused():
+    assert set(REFUSED) <= {case.name for case in CASES}
