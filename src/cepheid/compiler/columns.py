@@ -13,11 +13,12 @@ from cepheid.compiler.columnwise import casts
 from cepheid.compiler.requests import TIME, Register, Request, detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
+from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
-from cepheid.events.column import AnyColumn, Column, unify
+from cepheid.events.column import AnyColumn, Column, all_null, unify
 from cepheid.events.types import Kind
 from cepheid.kernels import layout as k
-from cepheid.language.tree import Aggregate, Attribute, Expression, Remote
+from cepheid.language.tree import Aggregate, Attribute, Call, Expression, Remote, walk
 from cepheid.plan.automaton import Element
 
 Ints = NDArray[np.int64]
@@ -34,6 +35,7 @@ class KernelEvents:
         int_nulls, float_nulls: where the places in ``nulls`` begin in ``ints``.
         selected: the position in the batch of each event (None: all of them, in place).
         null_keys: positions of events with NULL in SAME, which are in no partition.
+        texts: the dictionary that all text columns share; None where there are none.
     """
 
     n: int
@@ -44,6 +46,7 @@ class KernelEvents:
     float_nulls: int
     selected: Ints | None
     null_keys: Ints
+    texts: Any = None
 
     @property
     def has_nulls(self) -> bool:
@@ -73,8 +76,12 @@ def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
         fit[:] = everything
     for element in automaton.elements:
         for conjunct in element.conditions:
-            column = _evaluate(compiled, batch, detached(conjunct.expression))
-            fit &= ~np.where(holds(column), 0, 1 << element.index)
+            bit = 1 << element.index
+            if _calls(compiled, conjunct.expression):  # a function is called for no more events than are left
+                rows = np.flatnonzero(fit & bit)
+                fit[rows[~holds(_evaluate(compiled, batch, detached(conjunct.expression), rows))]] &= ~bit
+            else:
+                fit &= ~np.where(holds(_evaluate(compiled, batch, detached(conjunct.expression))), 0, bit)
     if any(not _constant_holds(compiled, c.expression) for c in automaton.constants):
         fit[:] = 0
     partition, valid = _partition(compiled, batch)
@@ -99,16 +106,44 @@ def _type_mask(element: Element, batch: EventBatch) -> NDArray[np.int64]:
     return np.array([int(name in element.types) for name in names], np.int64)
 
 
-def _evaluate(compiled: CompiledPlan, batch: EventBatch, expression: Expression) -> Column:
-    """An expression over attributes of one event, for all events of a batch."""
+def _calls(compiled: CompiledPlan, expression: Expression) -> bool:
+    """Whether an expression calls a registered function."""
+    functions = compiled.automaton.bound.catalog.functions
+    return any(isinstance(node, Call) and node.function in functions for node in walk(expression))
+
+
+def _evaluate(compiled: CompiledPlan, batch: EventBatch, expression: Expression, rows: Ints | None = None) -> Column:
+    """An expression over attributes of one event, for all events of a batch or those at some positions."""
 
     def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
         assert isinstance(node, Attribute)
-        return batch.column(node.path)
+        column = batch.column(node.path)
+        return column if rows is None else column.take(rows)
 
-    column = evaluate(expression, resolve, len(batch), compiled.automaton.bound.catalog.functions)
+    n = len(batch) if rows is None else len(rows)
+    bound = compiled.automaton.bound
+    try:
+        column = evaluate(expression, resolve, n, bound.catalog.functions)
+    except DataError as error:
+        error.located(bound.text)
+        raise
     assert isinstance(column, Column)
     return column
+
+
+def _requested(compiled: CompiledPlan, batch: EventBatch, request: Request, fit: NDArray[np.int64]) -> Column:
+    """The column of a request; what calls a function has values only for the events that its variables can take."""
+    assert request.expression is not None
+    if not request.variables:
+        return _evaluate(compiled, batch, request.expression)
+    bits = sum(1 << e.index for e in compiled.automaton.elements if e.variable in request.variables)
+    rows = np.flatnonzero(fit & bits)
+    column = _evaluate(compiled, batch, request.expression, rows)
+    if not len(rows):
+        return all_null(column.type, len(batch))
+    places = np.zeros(len(batch), np.int64)
+    places[rows] = np.arange(len(rows))
+    return column.take(places)
 
 
 def _constant_holds(compiled: CompiledPlan, expression: Expression) -> bool:
@@ -166,7 +201,7 @@ def _gather(
     columns: dict[Request, Column] = {}
     for request in (*requests.ints, *requests.floats):
         if request.expression is not None:
-            columns[request] = _evaluate(compiled, batch, request.expression)
+            columns[request] = _requested(compiled, batch, request, fit)
     texts = [r for r in columns if r.shape.text]
     for request, column in zip(texts, unify([columns[r] for r in texts]), strict=True) if len(texts) > 1 else ():
         columns[request] = column
@@ -213,6 +248,7 @@ def _gather(
         float_nulls=int_nulls + n_ints,
         selected=selected,
         null_keys=null_keys,
+        texts=columns[texts[0]].dictionary if texts else None,
     )
 
 
@@ -243,11 +279,11 @@ def _shaped(column: Column, request: Request) -> tuple[NDArray[Any], Bools | Non
         return casts.floats(column), valid
     assert values.dtype != np.float64, "the lowering asks for no float as an int"
     if shape.scale > scale:
-        factor = 10 ** (shape.scale - scale)
-        limit = (2**63 - 1) // factor
-        fits = (values >= -limit) & (values <= limit)
-        values = np.where(fits, values, 0) * factor
-        valid = fits if valid is None else valid & fits
-        if fits.all():
-            valid = column.valid
+        values, outside = casts.scaled_up(values, shape.scale - scale)
+        if outside is not None and shape.bounded:
+            return np.where(outside, np.where(column.values > 0, casts.INT64_MAX, casts.INT64_MIN), values), valid
+        if outside is not None:
+            valid = ~outside if valid is None else valid & ~outside
+    elif shape.bounded:
+        values = np.clip(values, casts.INT64_MIN + 1, casts.INT64_MAX - 1)
     return values, valid

@@ -2,20 +2,29 @@
 
 A sub-expression over one event is a leaf: it becomes a column, evaluated column-wise before the kernel starts, so
 the table holds only what is between events. Names and literals never become program text: a literal is an entry of
-a table.
+a table. What no instruction computes (text of two events, registered functions) is left to the host, as the smallest
+sub-expression whose value is a number or a truth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from cepheid.compiler.hosted import Hosted, operands_of
 from cepheid.compiler.registers import Registers
-from cepheid.compiler.requests import FLOAT_SHAPE, INT_SHAPE, ORDERED_SHAPE, TIME, Register, Requests, Shape, shape_of
+from cepheid.compiler.requests import (
+    FLOAT_SHAPE,
+    INT_SHAPE,
+    ORDERED_SHAPE,
+    TIME,
+    Register,
+    Requests,
+    Shape,
+    shape_of,
+)
 from cepheid.compiler.scope import LAST_EVENT, Scope
-from cepheid.errors import NotSupportedError
-from cepheid.events.types import DataType, Kind
+from cepheid.events.types import BOOL, DataType, Kind
 from cepheid.kernels import layout as k
 from cepheid.language.tree import (
     Aggregate,
@@ -43,13 +52,22 @@ INT_OPS = {"+": k.ADD_INT, "-": k.SUB_INT, "*": k.MUL_INT, "%": k.MOD_INT}
 FLOAT_OPS = {"+": k.ADD_FLOAT, "-": k.SUB_FLOAT, "*": k.MUL_FLOAT, "/": k.DIV_FLOAT, "%": k.MOD_FLOAT}
 
 
+class NotInTable(Exception):
+    """An expression that no instruction computes: what encloses it is left to the host."""
+
+
+MOST_DIGITS = 18  # 10 to this power fits int64
+
+
 @dataclass
 class Tables:
-    """Code, constants and conditions as they grow."""
+    """Code, constants, conditions with what they go over, and what the host computes, as they grow."""
 
     code: list[list[int]] = field(default_factory=list)
     floats: list[float] = field(default_factory=list)
     conditions: list[list[int]] = field(default_factory=list)
+    iterated: list[list[int]] = field(default_factory=list)
+    hosted: list[Hosted] = field(default_factory=list)
 
     def constant(self, value: float) -> int:
         """The place of a float constant."""
@@ -78,9 +96,11 @@ class Lowering:
         fused = self._fused(expression, scope)
         if not fused:
             self._emit_as(expression, scope, INT_SHAPE)
-        if len(scope.iterated) > k.MAX_ITERATED:
-            raise self.unsupported(f"a condition over the elements of more than {k.MAX_ITERATED} loops", expression)
-        return condition(first, len(self.tables.code), scope.iterated, scope.firsts, fused and not scope.iterated)
+        wheels = self.tables.iterated
+        n_iterated = len(scope.iterated)
+        wheels.extend([element, scope.firsts.get(v, -1)] for v, element in enumerate(scope.iterated))
+        is_fused = fused and not n_iterated
+        return condition(first, len(self.tables.code), n_iterated, len(wheels) - n_iterated, fused=is_fused)
 
     def count_test(self, element: int, comparator: str, bound: int) -> list[int]:
         """Lower a bound on the number of elements of a loop."""
@@ -100,16 +120,6 @@ class Lowering:
         self._op(k.PUSH_INT_CONST, each_us)
         self._op(k.STACK_COMPARE_INTS, k.LE)
         return condition(first, len(self.tables.code))
-
-    def unsupported(self, what: str, node: Expression) -> NotSupportedError:
-        """The error for something between events that the table cannot hold."""
-        span = node.span
-        return NotSupportedError(
-            f"the compiled engine cannot run {what} yet",
-            remedy="compute it in a column of its own before matching",
-            text=self.bound.text,
-            span=span if span is not None and span.end <= len(self.bound.text) else None,
-        )
 
     # --- leaves -----------------------------------------------------------------------------------
 
@@ -139,6 +149,8 @@ class Lowering:
         shape = self._common(expression.left, expression.right)
         if shape.register is Register.FLOAT:
             shape = ORDERED_SHAPE
+        elif self._scale_of(expression.left) != self._scale_of(expression.right):
+            shape = replace(shape, bounded=True)
         a, b = scope.operand(*left), scope.operand(*right)
         column_a = self._leaf_column(expression.left, shape)
         column_b = self._leaf_column(expression.right, shape)
@@ -164,7 +176,7 @@ class Lowering:
     def _shape(self, expression: Expression) -> Shape:
         shape = shape_of(self._type(expression))
         if shape is None:
-            raise self.unsupported(f"a {self._type(expression)} between events", expression)
+            raise NotInTable
         return shape
 
     def _common(self, *expressions: Expression) -> Shape:
@@ -200,28 +212,64 @@ class Lowering:
     def _convert(self, made: Shape, wanted: Shape) -> None:
         if made.register is wanted.register:
             if made.scale < wanted.scale:
-                self._op(k.SCALE_INT, 10 ** (wanted.scale - made.scale))
+                self._scale_up(k.SCALE_INT, wanted.scale - made.scale)
         elif wanted.register is Register.FLOAT:
             self._op(k.TO_FLOAT, self.tables.constant(10.0**made.scale) if made.scale else -1)
         else:
             raise AssertionError("a float is never read as an int")
+
+    def _scale_up(self, op: int, digits: int) -> None:
+        if digits > MOST_DIGITS:
+            raise NotInTable
+        self._op(op, 10**digits)
 
     def _literal(self, literal: Literal, wanted: Shape) -> None:
         value = literal.value
         if literal.kind is LiteralKind.NULL:
             self._op(k.PUSH_NULL)
         elif literal.kind is LiteralKind.TEXT:
-            raise self.unsupported("a text literal between events", literal)
+            raise NotInTable
         elif wanted.register is Register.FLOAT:
             self._op(k.PUSH_FLOAT_CONST, self.tables.constant(float(value)))  # type: ignore[arg-type]
         else:
             scaled = int(Decimal(str(value)).scaleb(wanted.scale)) if wanted.scale else int(value)  # type: ignore[call-overload]
             if not -(2**63) <= scaled < 2**63:
-                raise self.unsupported("a decimal literal this long", literal)
+                raise NotInTable
             self._op(k.PUSH_INT_CONST, scaled)
 
     def _emit(self, expression: Expression, scope: Scope) -> Shape:
-        """Write an expression that is no leaf; gives the shape of its value."""
+        """Write an expression that is no leaf; gives the shape of its value.
+
+        Raises:
+            NotInTable: no instruction computes it, and its value is no number.
+        """
+        first = len(self.tables.code)
+        try:
+            return self._emit_by_table(expression, scope)
+        except NotInTable:
+            shape = shape_of(self._type(expression))
+            if shape is None or shape.text:
+                raise
+        del self.tables.code[first:]
+        return self._host(expression, scope, shape)
+
+    def _host(self, expression: Expression, scope: Scope, shape: Shape) -> Shape:
+        """Write a call of the host, which gets the events and the aggregates that an expression reads."""
+        events, aggregates = operands_of(expression)
+        for variable, at in events:
+            operand = scope.operand(variable, at)
+            self._op(k.PUSH_EVENT, 0, operand.source, operand.argument)
+        for aggregate in aggregates:
+            self._aggregate(aggregate, scope)
+        types = tuple(self._type(aggregate) for aggregate in aggregates)
+        hosted = Hosted(expression, events, aggregates, types, self._type(expression))
+        if hosted not in self.tables.hosted:
+            self.tables.hosted.append(hosted)
+        self._op(k.HOST, self.tables.hosted.index(hosted), len(events) + len(aggregates))
+        return shape
+
+    def _emit_by_table(self, expression: Expression, scope: Scope) -> Shape:
+        """Write an expression as instructions."""
         match expression:
             case Conjunction(operands=operands) | Disjunction(operands=operands):
                 op = k.AND if isinstance(expression, Conjunction) else k.OR
@@ -241,8 +289,10 @@ class Lowering:
                 self._emit_as(operand, scope, self._shape(operand))
                 self._op(k.IS_NOT_NULL if negated else k.IS_NULL)
                 return INT_SHAPE
-            case In(options=(), negated=negated):  # an empty list holds nothing
-                self._op(k.PUSH_INT_CONST, int(negated))
+            case In(operand=operand, options=(), negated=negated):  # an empty list holds nothing, not even NULL
+                self._emit_as(operand, scope, self._shape(operand))
+                self._op(k.IS_NULL)  # what is absent stays absent
+                self._op(k.IS_NOT_NULL if negated else k.IS_NULL)
                 return INT_SHAPE
             case In(operand=operand, options=options, negated=negated):
                 for number, option in enumerate(options):
@@ -263,18 +313,32 @@ class Lowering:
                 return self._aggregate(expression, scope)
             case Call():
                 return self._call(expression, scope)
-        raise self.unsupported(f"{type(expression).__name__} between events", expression)
+        raise NotInTable
 
     def _emit_condition(self, expression: Expression, scope: Scope) -> None:
         if not self._fused(expression, scope):
             self._emit_as(expression, scope, INT_SHAPE)
 
     def _compare(self, operator: str, left: Expression, right: Expression, scope: Scope) -> None:
-        if self._fused(Compare(operator, left, right), scope):
+        comparison = Compare(operator, left, right)
+        if self._fused(comparison, scope):
+            return
+        about = self._leaf(comparison)
+        if about is not None:  # one of several options of IN
+            operand = scope.operand(*about)
+            column = self.requests.of(comparison, BOOL, INT_SHAPE)
+            self._op(k.PUSH_INT, 0, operand.source, operand.argument, column)
             return
         shape = self._common(left, right)
-        self._emit_as(left, scope, shape)
-        self._emit_as(right, scope, shape)
+        bounded = shape.register is Register.INT and (self._loses(left, shape) or self._loses(right, shape))
+        for side in (left, right):
+            if not bounded or isinstance(side, Literal):
+                self._emit_as(side, scope, shape)
+            else:
+                self._emit_as(side, scope, self._shape(side))
+            if bounded:
+                up = 0 if isinstance(side, Literal) else shape.scale - self._scale_of(side)
+                self._scale_up(k.SCALE_BOUNDED, up)
         op = k.STACK_COMPARE_FLOATS if shape.register is Register.FLOAT else k.STACK_COMPARE_INTS
         self._op(op, COMPARATORS[operator])
 
@@ -290,6 +354,8 @@ class Lowering:
             for side in (left, right):
                 self._emit_as(side, scope, self._shape(side))
         else:
+            if any(self._loses(side, result) for side in (left, right)):
+                raise NotInTable  # a side may not fit where the result does
             for side in (left, right):
                 self._emit_as(side, scope, Shape(Register.INT, result.scale))
         self._op(INT_OPS[operator])
@@ -299,8 +365,8 @@ class Lowering:
         name = call.function.lower()
         arguments = call.arguments
         result = self._shape(call) if shape_of(self._type(call)) else None
-        if result is None or result.text or call.function in self.bound.catalog.functions:
-            raise self.unsupported(f"the function {call.function} over more than one event", call)
+        if result is None or call.function in self.bound.catalog.functions:
+            raise NotInTable
         is_float = result.register is Register.FLOAT
         if name in ("abs", "sign"):
             inner = self._shape(arguments[0])
@@ -314,7 +380,7 @@ class Lowering:
             if len(arguments) == 2:
                 digits = arguments[1]
                 if not (isinstance(digits, Literal) and isinstance(digits.value, int)):
-                    raise self.unsupported("round to a number of digits that varies", call)
+                    raise NotInTable
                 self._op(k.ROUND, digits.value)
             else:
                 self._op({"floor": k.FLOOR, "ceil": k.CEIL, "round": k.ROUND}[name])
@@ -326,6 +392,8 @@ class Lowering:
             return FLOAT_SHAPE
         if name in ("least", "greatest", "coalesce"):
             wanted = self._common(*arguments)
+            if any(self._loses(argument, wanted) for argument in arguments):
+                raise NotInTable
             op = {
                 "least": (k.LEAST_INT, k.LEAST_FLOAT),
                 "greatest": (k.GREATEST_INT, k.GREATEST_FLOAT),
@@ -336,7 +404,16 @@ class Lowering:
                 self._emit_as(argument, scope, wanted)
                 self._op(op)
             return wanted
-        raise self.unsupported(f"the function {call.function} over more than one event", call)
+        raise NotInTable
+
+    def _loses(self, argument: Expression, wanted: Shape) -> bool:
+        """Whether a value may not fit the common scale, which makes it NULL: a choice would then pass it over."""
+        if isinstance(argument, Literal) or wanted.register is Register.FLOAT:
+            return False
+        return self._type(argument).kind is not Kind.NULL and self._scale_of(argument) < wanted.scale
+
+    def _scale_of(self, expression: Expression) -> int:
+        return self._type(expression).scale or 0
 
     # --- aggregates -------------------------------------------------------------------------------
 
@@ -361,8 +438,6 @@ class Lowering:
             self._op(k.PUSH_COUNT, self.registers.count(element.index), 0, 0, 0, *where)
             return result
         shape = self._shape(argument)
-        if aggregate.function in ("min", "max") and shape.text:
-            raise self.unsupported(f"{aggregate.function} of a text", aggregate)
         if aggregate.function in ("avg", "sum"):
             tally = self.registers.tally("sum", element.index, argument, shape)
         else:
@@ -402,21 +477,12 @@ class Lowering:
         return shape
 
 
-def condition(
-    first: int,
-    last: int,
-    iterated: Sequence[int] = (),
-    firsts: Mapping[int, int] | None = None,
-    fused: bool = False,
-) -> list[int]:
+def condition(first: int, last: int, n_iterated: int = 0, iterated_from: int = 0, *, fused: bool = False) -> list[int]:
     """A row of the table `conditions`.
 
     Args:
         first, last: its instructions.
-        iterated: the elements of the loops that it is tried on.
-        firsts: number in ``iterated`` -> register of the loop's first event, where it is read.
+        n_iterated, iterated_from: the loops whose elements it is tried on, as rows of the table `iterated`.
         fused: it is one comparison, and nothing is iterated.
     """
-    padding = [0] * (k.MAX_ITERATED - len(iterated))
-    registers = [(firsts or {}).get(v, -1) for v in range(k.MAX_ITERATED)]
-    return [first, last, int(fused), len(iterated), *iterated, *padding, *registers]
+    return [first, last, int(fused), n_iterated, iterated_from]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
 from cepheid.events.types import TIMESTAMP, DataType, Kind
-from cepheid.language.tree import At, Attribute, Expression, Node
+from cepheid.language.tree import At, Attribute, Call, Expression, Node, walk
 
 
 class Register(Enum):
@@ -26,12 +26,16 @@ class Shape:
         scale: decimal digits after the point; 0 for all but decimals.
         text: a rank in the dictionary that all text columns of the plan share.
         ordered: a float as an int64 of the same order (NaN greatest, the two zeros one).
+        bounded: to be compared with a value that came from another scale. One that was brought up to ``scale`` and
+            does not fit is the greatest or least int64, and no other value is: none of those that were brought up is
+            near, and the others stop one short. So every comparison of the two is exact.
     """
 
     register: Register
     scale: int = 0
     text: bool = False
     ordered: bool = False
+    bounded: bool = False
 
 
 FLOAT_SHAPE = Shape(Register.FLOAT)
@@ -61,11 +65,14 @@ class Request:
         expression: over attributes of one event (``variable`` None); None for the partition's code and the time.
         type: the type of the expression, or None for the partition.
         shape: how its values are to be held.
+        variables: where it calls a registered function, the variables whose events it is for: the function is called
+            for no others.
     """
 
     expression: Expression | None
     type: DataType | None
     shape: Shape
+    variables: frozenset[str] = frozenset()
 
 
 PARTITION = Request(None, None, INT_SHAPE)
@@ -74,8 +81,14 @@ TIME = Request(None, TIMESTAMP, INT_SHAPE)
 
 @dataclass
 class Requests:
-    """The columns of a plan, numbered apart for ints and floats."""
+    """The columns of a plan, numbered apart for ints and floats.
 
+    Attributes:
+        functions: the registered functions.
+        ints, floats: the columns.
+    """
+
+    functions: Collection[str] = ()
     ints: list[Request] = field(default_factory=list)
     floats: list[Request] = field(default_factory=list)
 
@@ -88,7 +101,14 @@ class Requests:
 
     def leaf(self, expression: Expression, shape: Shape, types: Mapping[Expression, DataType]) -> int:
         """The number of the column for an expression over one event of a variable."""
-        return self.number(Request(detached(expression), types[expression], shape))
+        return self.of(expression, types[expression], shape)
+
+    def of(self, expression: Expression, dtype: DataType, shape: Shape) -> int:
+        """The same for an expression of type ``dtype`` that bind has not seen."""
+        calls = any(isinstance(node, Call) and node.function in self.functions for node in walk(expression))
+        names = {node.variable for node in walk(expression) if isinstance(node, Attribute)} if calls else ()
+        variables = frozenset(name for name in names if name is not None)
+        return self.number(Request(detached(expression), dtype, shape, variables))
 
 
 def detached(node: Expression) -> Expression:

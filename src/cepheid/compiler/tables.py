@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.chain import chain_of
+from cepheid.compiler.hosted import Hosted
 from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.registers import Registers, Slot
@@ -41,6 +42,7 @@ class CompiledPlan:
         constants: the float constants.
         requests: the columns to evaluate, by number.
         needs: the kernels it needs.
+        hosted: the sub-expressions that the host computes, by number.
     """
 
     automaton: Automaton
@@ -48,6 +50,7 @@ class CompiledPlan:
     constants: NDArray[np.float64]
     requests: Requests
     needs: Needs
+    hosted: tuple[Hosted, ...] = ()
 
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
@@ -66,11 +69,7 @@ class _KeyPart:
 
 
 def compile_plan(automaton: Automaton) -> CompiledPlan:
-    """Lower an automaton to tables.
-
-    Raises:
-        NotSupportedError: for an expression that the table cannot hold.
-    """
+    """Lower an automaton to tables."""
     return _Compiler(automaton).compile()
 
 
@@ -78,7 +77,7 @@ class _Compiler:
     def __init__(self, automaton: Automaton) -> None:
         self.automaton = automaton
         self.tables = Tables()
-        self.requests = Requests()
+        self.requests = Requests(automaton.bound.catalog.functions)
         self.registers = Registers(automaton, self.requests)
         self.lowering = Lowering(automaton, self.tables, self.registers, self.requests)
         self.absences: list[list[int]] = []
@@ -153,6 +152,7 @@ class _Compiler:
                 {
                     k.P_CODE: self.tables.code,
                     k.P_CONDITIONS: self.tables.conditions,
+                    k.P_ITERATED: self.tables.iterated,
                     k.P_UPDATES: updates,
                     k.P_EDGES: edge_rows,
                     k.P_ABSENCES: self.absences,
@@ -182,6 +182,7 @@ class _Compiler:
                 fire=late,
                 varying=not all(e.minimum == 1 and e.maximum == 1 for e in automaton.elements[: automaton.n_positive]),
             ),
+            hosted=tuple(self.tables.hosted),
         )
 
     # --- conditions -------------------------------------------------------------------------------
@@ -421,7 +422,7 @@ class _Compiler:
             if row[source] == k.FROM_ROW:
                 row[argument] = k.EVENT if row[argument] == LAST_EVENT else row[argument] + registers_at
 
-        readers = (k.COMPARE, k.PUSH_INT, k.PUSH_FLOAT, k.PUSH_BOUND)
+        readers = (k.COMPARE, k.PUSH_INT, k.PUSH_FLOAT, k.PUSH_BOUND, k.PUSH_EVENT)
         for row in self.tables.code:
             if row[k.OP] in readers:
                 place(row, k.A_SOURCE, k.A_ARG)
@@ -431,10 +432,9 @@ class _Compiler:
         for row in self.absences:
             place(row, k.LEFT_SOURCE, k.LEFT_ARG)
             place(row, k.RIGHT_SOURCE, k.RIGHT_ARG)
-        for row in self.tables.conditions:
-            for at in range(k.ITERATED_FIRST, k.CONDITION_WIDTH):
-                if row[at] >= 0:
-                    row[at] += registers_at
+        for row in self.tables.iterated:
+            if row[k.WHEEL_FIRST] >= 0:
+                row[k.WHEEL_FIRST] += registers_at
         for row in self.lists:
             if row[k.FILTER_FIELD] >= 0:
                 row[k.FILTER_FIELD] += registers_at

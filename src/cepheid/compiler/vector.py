@@ -17,7 +17,7 @@ from cepheid.compiler.columnwise import arithmetic, choice, comparison, logic, n
 from cepheid.compiler.columnwise.casts import as_type
 from cepheid.compiler.columnwise.masks import any_absent, truth_column, truth_of
 from cepheid.compiler.columnwise.python_values import called
-from cepheid.errors import NotSupportedError
+from cepheid.errors import DataError, NotSupportedError
 from cepheid.events.column import AnyColumn, ArrowColumn, BoolArray, Column, all_null, constant
 from cepheid.events.types import NULL, TEXT, DataType, Kind
 from cepheid.language.bound import Function
@@ -151,7 +151,12 @@ class _Evaluation:
     def call(self, node: Call) -> Column:
         function = self.functions.get(node.function)
         if function is not None:
-            return called(function, [self.value(a) for a in node.arguments], self.n)
+            columns = [self.value(a) for a in node.arguments]
+            try:
+                return called(function, columns, self.n)
+            except DataError as error:
+                error.span = error.span or node.span
+                raise
         name = node.function.lower()
         builtin = BUILTINS[name]
         columns = [self.value(a) for a in node.arguments]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.compiler.vector import evaluate
+from cepheid.compiler.vector import Resolve, evaluate
 from cepheid.engine.aggregates import aggregated, counted, extremes
 from cepheid.engine.bindings import Bindings, Elements
 from cepheid.engine.match_id import match_ids
@@ -152,7 +152,14 @@ class _Rows:
         if attribute is not None:
             assert isinstance(expression, Aggregate)
             return self._given(attribute.path, self._extreme_positions(expression, attribute))
-        return arrow_of(evaluate(expression, self._resolve, len(self.matches), self.bound.catalog.functions), arrow)
+        return arrow_of(self._evaluated(expression, self._resolve, len(self.matches)), arrow)
+
+    def _evaluated(self, expression: Expression, resolve: Resolve, n: int) -> AnyColumn:
+        try:
+            return evaluate(expression, resolve, n, self.bound.catalog.functions)
+        except DataError as error:  # of a registered function
+            error.located(self.bound.text)
+            raise
 
     def _given(self, path: tuple[str, ...], positions: Int64Array) -> Any:
         """An attribute of the events at these positions, as it came in; NULL for negative ones."""
@@ -209,7 +216,7 @@ class _Rows:
                 return self._resolve(node)
             return self.batch.column(node.path).take(elements.positions)
 
-        return evaluate(argument, resolve, len(elements.positions), self.bound.catalog.functions)
+        return self._evaluated(argument, resolve, len(elements.positions))
 
     def _extreme_positions(self, node: Aggregate, attribute: Attribute) -> Int64Array:
         """Where min or max found its value in each match, -1 where it found none."""

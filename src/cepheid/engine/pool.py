@@ -30,7 +30,7 @@ class Pool:
         has_buffers = self._plan[k.P_N_BUFFERS] > 0
         header = np.zeros(k.POOL_HEADER, np.int64)
         header[k.M_ROW] = k.NO_ROW
-        header[k.M_CURRENT : k.POOL_HEADER] = -1
+        header[k.M_CURRENT : k.M_HOST] = -1
         header[k.M_CAPACITY] = FIRST_ROWS
         header[k.M_RUN_CAPACITY] = FIRST_ROWS if has_runs else 1
         header[k.M_KEPT_CAPACITY] = FIRST_ROWS if has_buffers else 1

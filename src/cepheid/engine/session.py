@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,14 @@ from numpy.typing import NDArray
 from cepheid.compiler.columns import KernelEvents, events_of
 from cepheid.compiler.load import chain_kernel, kernels, order_kernel
 from cepheid.compiler.tables import CompiledPlan, compile_plan
+from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches, RowMatches
 from cepheid.engine.order import in_order
 from cepheid.engine.pool import Pool
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
+from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.build import build
 
@@ -67,7 +70,7 @@ def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None) -> Ma
 
     Raises:
         NotSupportedError: the query has a meaning that the engine cannot run yet.
-        DataError: a value does not fit a machine word.
+        DataError: a value does not fit a machine word; a registered function raises, or gives what it did not declare.
     """
     return run_plan(prepare(bound), batch, work=work)
 
@@ -79,7 +82,10 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
     events = events_of(compiled, batch)
     pool = Pool(compiled)
     pool.set_events(events)
-    _step(compiled, events, pool)
+    host = Host(compiled, batch, events, pool) if compiled.hosted else None
+    # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
+    with nullcontext() if ENABLED else np.errstate(all="ignore"):
+        _step(compiled, events, pool, host)
     if work is not None:
         work.n_events = len(batch)
         work.n_stepped = events.n
@@ -90,7 +96,7 @@ def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = N
     return _matches(compiled, batch, events, pool.pool, pool.out)
 
 
-def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool) -> None:
+def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None) -> None:
     """Step the plan over all events, and over the end of the input."""
     plan = compiled.plan
     chain = None if events.has_nulls else compiled.chain
@@ -102,12 +108,18 @@ def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool) -> None:
     loaded = kernels(compiled.needs)
     arrays = (events.ints, events.floats, events.nulls)
     while (code := loaded.advance(plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
+        if host is not None:
+            host.require_success()
         pool.make_room(code)
     if plan[k.P_RUN_FIELD] >= 0:  # the input has ended: no event can come any more
         while (
             code := loaded.fire(0, 1, 0, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:2])
         ) != k.DONE:
+            if host is not None:
+                host.require_success()
             pool.make_room(code)
+    if host is not None:
+        host.require_success()
 
 
 def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:

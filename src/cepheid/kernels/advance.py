@@ -42,6 +42,7 @@ from cepheid.kernels.layout import (
     FULL_REGISTER,
     GUARD_FROM,
     GUARD_TO,
+    HOST_FAILED,
     INCREMENT,
     IS_FINAL,
     KEPT_TIME,
@@ -58,6 +59,7 @@ from cepheid.kernels.layout import (
     M_CAPACITY,
     M_CURRENT,
     M_EVENT,
+    M_FAILED,
     M_HEAD,
     M_HEADS,
     M_INT_NULLS,
@@ -330,7 +332,7 @@ def advance(
     """Step over the rest of the batch.
 
     Returns:
-        DONE, or POOL_FULL, OUTPUT_FULL, BUFFER_FULL, RUNS_FULL: make room and call again.
+        DONE, or POOL_FULL, OUTPUT_FULL, BUFFER_FULL, RUNS_FULL: make room and call again; or HOST_FAILED.
     """
     n = pool[M_N_EVENTS]
     base = pool[M_BASE]
@@ -347,6 +349,8 @@ def advance(
         number = base + i
         pool[M_CURRENT] = number
         if pool[M_STAGE] == 0:
+            if pool[M_FAILED]:
+                return HOST_FAILED
             if has_runs and fire(time, 0, 0, plan, pool, reals, ints, floats, nulls, out, large, free) != DONE:
                 return OUTPUT_FULL
             if plan[P_KEEP] >= 0:

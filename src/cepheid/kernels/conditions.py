@@ -11,6 +11,7 @@ from math import sqrt
 import numpy as np
 
 from cepheid.kernels.aggregates import add_overflows
+from cepheid.kernels.host import call_host, power
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     A_ARG,
@@ -40,10 +41,10 @@ from cepheid.kernels.layout import (
     GREATEST_FLOAT,
     GREATEST_INT,
     GT,
+    HOST,
     IS_NOT_NULL,
     IS_NULL,
-    ITERATED,
-    ITERATED_FIRST,
+    ITERATED_FROM,
     LEAST_FLOAT,
     LEAST_INT,
     LT,
@@ -52,6 +53,7 @@ from cepheid.kernels.layout import (
     M_ELEMENTS,
     M_FIRSTS,
     M_FLOAT_NULLS,
+    M_HOST,
     M_INT_NULLS,
     M_ITERATED,
     M_N_EVENTS,
@@ -70,6 +72,7 @@ from cepheid.kernels.layout import (
     OR,
     OR_OF_IN,
     P_CODE,
+    P_ITERATED,
     P_REGISTERS,
     P_STACK_REALS,
     PARENT,
@@ -77,6 +80,7 @@ from cepheid.kernels.layout import (
     PUSH_ABSENT,
     PUSH_BOUND,
     PUSH_COUNT,
+    PUSH_EVENT,
     PUSH_FLOAT,
     PUSH_FLOAT_CONST,
     PUSH_INT,
@@ -85,6 +89,7 @@ from cepheid.kernels.layout import (
     PUSH_MEAN_FLOAT,
     PUSH_MEAN_INT,
     PUSH_NULL,
+    SCALE_BOUNDED,
     SCALE_INT,
     SIGN_FLOAT,
     SIGN_INT,
@@ -95,6 +100,9 @@ from cepheid.kernels.layout import (
     SUB_INT,
     TO_FLOAT,
     VALUE,
+    WHEEL_ELEMENT,
+    WHEEL_FIRST,
+    WHEEL_WIDTH,
     Bytes,
     Floats,
     Ints,
@@ -199,6 +207,13 @@ def _unary(op: int, argument: int, tag: int, top: int, top_real: int, pool: Ints
             pool[tag] = NULL
         else:
             pool[top] = a * argument
+    elif op == SCALE_BOUNDED:
+        if argument == 1:
+            pool[top] = min(max(a, INT_MIN + 1), INT_MAX - 1)
+        elif multiply_overflows(a, argument):
+            pool[top] = INT_MAX if a > 0 else INT_MIN
+        else:
+            pool[top] = a * argument
     elif op == NEG_INT or op == ABS_INT:
         if op == NEG_INT or a < 0:
             if a == INT_MIN:
@@ -276,7 +291,7 @@ def _binary(op: int, comparator: int, tag: int, top: int, top_real: int, pool: I
     elif op == MUL_FLOAT:
         reals[top_real] = x * y
     elif op == POWER:
-        reals[top_real] = np.power(x, y)
+        reals[top_real] = power(x, y)
     elif y == 0.0:  # DIV_FLOAT, MOD_FLOAT
         pool[tag] = NULL
     elif op == DIV_FLOAT:
@@ -341,12 +356,14 @@ def _stack(
                     pool[tag] = ABSENT
                 elif answer < 0:
                     pool[tag] = NULL
-            elif op == PUSH_INT or op == PUSH_FLOAT or op == PUSH_BOUND:
+            elif op == PUSH_INT or op == PUSH_FLOAT or op == PUSH_BOUND or op == PUSH_EVENT:
                 event = locate(plan[at + A_SOURCE], plan[at + A_ARG], row, pool)
                 column = plan[at + A_COLUMN]
                 event -= pool[M_BASE]
                 if op == PUSH_BOUND:
                     pool[base_ints + tag] = 1 if event + pool[M_BASE] >= 0 else 0
+                elif op == PUSH_EVENT:
+                    pool[base_ints + tag] = event if event + pool[M_BASE] >= 0 else -1
                 elif event + pool[M_BASE] < 0:
                     pool[tag] = ABSENT
                 elif op == PUSH_INT:
@@ -390,6 +407,9 @@ def _stack(
                 dx = reals[base_reals + tag] - reals[base_reals + tag + 2]
                 dy = reals[base_reals + tag + 1] - reals[base_reals + tag + 3]
                 reals[base_reals + tag] = sqrt(dx * dx + dy * dy)
+        elif op == HOST:  # it reads its operands from the stack, and writes its result over the first
+            tag -= plan[at + A_SOURCE] - 1
+            call_host(pool[M_HOST], argument, tag)
         elif op >= FIRST_UNARY:
             if pool[tag] == VALUE:
                 _unary(op, argument, tag, base_ints + tag, base_reals + tag, pool, reals)
@@ -419,8 +439,8 @@ def _element_at_or_above(row_id: int, element: int, plan: Ints, pool: Ints) -> i
 
 
 @kernel()
-def _turn(v: int, row_id: int, at: int, plan: Ints, pool: Ints) -> None:
-    """Set wheel ``v`` of the odometer to the element ``row_id`` (-1: the loop is empty)."""
+def _turn(v: int, row_id: int, wheels: int, plan: Ints, pool: Ints) -> None:
+    """Set wheel ``v`` of those at ``plan[wheels:]`` to the element ``row_id`` (-1: the loop is empty)."""
     pool[pool[M_ITERATED] + v] = row_id
     element = before = first = -1
     if row_id >= 0:
@@ -428,8 +448,9 @@ def _turn(v: int, row_id: int, at: int, plan: Ints, pool: Ints) -> None:
         place = row_before(row_id, plan, pool)
         if place >= 0:
             before = pool[place + EVENT]
-            if plan[at + ITERATED_FIRST + v] >= 0:
-                first = pool[place + plan[at + ITERATED_FIRST + v]]
+            field = plan[wheels + v * WHEEL_WIDTH + WHEEL_FIRST]
+            if field >= 0:
+                first = pool[place + field]
     pool[M_ELEMENTS + v] = element
     pool[M_BEFORES + v] = before
     pool[M_FIRSTS + v] = first
@@ -456,22 +477,24 @@ def holds_at_large(
         row_id, row: as in `predicates.holds`.
     """
     first, last, n_iterated = plan[at + CODE_FROM], plan[at + CODE_TO], plan[at + N_ITERATED]
+    wheels = plan[P_ITERATED] + plan[at + ITERATED_FROM] * WHEEL_WIDTH
     for v in range(n_iterated):
-        _turn(v, _element_at_or_above(row_id, plan[at + ITERATED + v], plan, pool), at, plan, pool)
+        element = plan[wheels + v * WHEEL_WIDTH + WHEEL_ELEMENT]
+        _turn(v, _element_at_or_above(row_id, element, plan, pool), wheels, plan, pool)
     while True:
         if _stack(first, last, row, plan, pool, reals, ints, floats, nulls) == 0:
             return 0
         v = n_iterated - 1
         while v >= 0:
-            element = plan[at + ITERATED + v]
+            element = plan[wheels + v * WHEEL_WIDTH + WHEEL_ELEMENT]
             following = NO_ROW
             standing = pool[pool[M_ITERATED] + v]
             if standing >= 0:
                 following = _element_at_or_above(pool[row_of(standing, plan, pool) + PARENT], element, plan, pool)
             if following >= 0:
-                _turn(v, following, at, plan, pool)
+                _turn(v, following, wheels, plan, pool)
                 break
-            _turn(v, _element_at_or_above(row_id, element, plan, pool), at, plan, pool)
+            _turn(v, _element_at_or_above(row_id, element, plan, pool), wheels, plan, pool)
             v -= 1
         if v < 0:
             return 1

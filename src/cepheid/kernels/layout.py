@@ -39,7 +39,8 @@ P_N_REALS = 19  # float registers of a row
 P_FANOUT = 20  # rows that one row can give on one event, at most
 P_STACK_REALS = 21  # where the stack begins in `reals`
 P_REGISTER_REALS = 22  # where the float registers begin in `reals`
-PLAN_HEADER = 23
+P_ITERATED = 23  # one more table
+PLAN_HEADER = 24
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -69,10 +70,13 @@ M_OUT_ELEMENTS, M_OUT_OFFSETS, M_OUT_DECIDED, M_OUT_DECIDERS = 31, 32, 33, 34
 M_CURRENT = 35  # the event that is being taken
 M_TRIED = 36  # the event that a NOT is tried on
 M_NOTHING = 37  # always -1: a variable that this match does not bind
+MAX_ITERATED = 62  # as many as a pattern has elements
 M_ELEMENTS = 38  # for each iterated variable: the element that is being tried ...
-M_BEFORES = 42  # ... the element before it ...
-M_FIRSTS = 46  # ... and the loop's first element, where that is not the one that is being tried
-POOL_HEADER = 50
+M_BEFORES = M_ELEMENTS + MAX_ITERATED  # ... the element before it ...
+M_FIRSTS = M_BEFORES + MAX_ITERATED  # ... and the loop's first element, where that is not the one that is being tried
+M_HOST = M_FIRSTS + MAX_ITERATED  # the address of the function that computes what no table can: see `host`
+M_FAILED = M_HOST + 1  # 1: that function failed, and the run is to stop
+POOL_HEADER = M_HOST + 2
 STACK_SIZE = 256
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
@@ -121,9 +125,11 @@ PUSH_FLOAT_REGISTER = 18  # ARG: register of n, A_ARG: float register
 PUSH_MEAN_INT = 19  # ARG: register of n, A_ARG: register of the sum, A_COLUMN: the divisor's place in `reals`
 PUSH_MEAN_FLOAT = 20
 PUSH_BOUND = 21  # 1 where source a names an event, else 0
+PUSH_EVENT = 22  # the event that source a names, as an index into the batch; -1 where there is none
 TO_FLOAT = 30  # ARG: index into `reals` of the divisor (decimals), or -1
 AND, OR, NOT, IS_NULL, IS_NOT_NULL, ABSENT_AS_NULL, DISTANCE = 31, 32, 33, 34, 35, 36, 37
 OR_OF_IN = 38  # as OR, but absent where an operand is: IN is one comparison
+HOST = 39  # ARG: number of the sub-expression that the host computes, A_SOURCE: how many operands it takes
 # two operands, NULL or absent where one is ...
 ADD_INT, SUB_INT, MUL_INT, MOD_INT = 40, 41, 42, 43
 ADD_FLOAT, SUB_FLOAT, MUL_FLOAT, DIV_FLOAT, MOD_FLOAT, POWER = 44, 45, 46, 47, 48, 49
@@ -136,6 +142,7 @@ SCALE_INT = 70  # ARG: factor; NULL on overflow
 NEG_INT, ABS_INT, SIGN_INT, NEG_FLOAT, ABS_FLOAT, SIGN_FLOAT = 71, 72, 73, 74, 75, 76
 SQRT, FLOOR, CEIL = 77, 78, 79
 ROUND = 80  # ARG: digits
+SCALE_BOUNDED = 81  # ARG: factor; for comparisons: see `requests.Shape`
 
 EQ, NE, LT, LE, GT, GE = range(6)  # comparators
 
@@ -144,10 +151,14 @@ VALUE, NULL, ABSENT = 0, 1, 2
 
 # --- conditions: rows of the table `conditions` -----------------------------------------------------------
 # [first instruction, after the last, 1 where that is one fused comparison and nothing is iterated,
-#  number of iterated variables, their elements ..., the fields of the registers of their first events ...]
-CODE_FROM, CODE_TO, IS_FUSED, N_ITERATED, ITERATED, ITERATED_FIRST = 0, 1, 2, 3, 4, 8
-MAX_ITERATED = 4
-CONDITION_WIDTH = ITERATED_FIRST + MAX_ITERATED
+#  number of iterated variables, the first of their rows in the table `iterated`]
+CODE_FROM, CODE_TO, IS_FUSED, N_ITERATED, ITERATED_FROM = range(5)
+CONDITION_WIDTH = 5
+
+# --- iterated variables: rows of the table `iterated` -----------------------------------------------------
+WHEEL_ELEMENT = 0  # its element
+WHEEL_FIRST = 1  # the field of the register of its first event, or -1 where that is not read
+WHEEL_WIDTH = 2
 
 # --- updates of registers: rows of the table `updates` ----------------------------------------------------
 # [op, register, argument (value, column, or second register), column, float register]
@@ -232,3 +243,4 @@ POOL_FULL = 1
 OUTPUT_FULL = 2
 BUFFER_FULL = 3
 RUNS_FULL = 4
+HOST_FAILED = 5

@@ -1,0 +1,49 @@
+"""Sub-expressions between events that no table computes: the kernel asks the host for their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cepheid.events.types import DataType
+from cepheid.language.tree import Aggregate, At, Attribute, Expression, children
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """A sub-expression whose value is a number, a time or a truth, and what the host gets to compute it.
+
+    Attributes:
+        expression: as it stands in the query.
+        events: for each operand that is an event: its variable, and which element.
+        aggregates: the operands after those, which the kernel has computed.
+        aggregate_types: their types.
+        type: of the value.
+    """
+
+    expression: Expression
+    events: tuple[tuple[str, At], ...]
+    aggregates: tuple[Aggregate, ...]
+    aggregate_types: tuple[DataType, ...]
+    type: DataType
+
+
+def operands_of(expression: Expression) -> tuple[tuple[tuple[str, At], ...], tuple[Aggregate, ...]]:
+    """The events and the aggregates that an expression reads, each once."""
+    events: dict[tuple[str, At], None] = {}
+    aggregates: dict[Aggregate, None] = {}
+    for node in _read(expression):
+        if isinstance(node, Aggregate):
+            aggregates[node] = None
+        else:
+            assert node.variable is not None
+            events[node.variable, node.at] = None
+    return tuple(events), tuple(aggregates)
+
+
+def _read(node: Expression) -> Iterator[Attribute | Aggregate]:
+    if isinstance(node, Attribute | Aggregate):
+        yield node
+        return
+    for child in children(node):
+        yield from _read(child)  # type: ignore[arg-type]
