@@ -289,10 +289,8 @@ class Lowering:
                 self._emit_as(operand, scope, self._shape(operand))
                 self._op(k.IS_NOT_NULL if negated else k.IS_NULL)
                 return INT_SHAPE
-            case In(operand=operand, options=(), negated=negated):  # an empty list holds nothing, not even NULL
-                self._emit_as(operand, scope, self._shape(operand))
-                self._op(k.IS_NULL)  # what is absent stays absent
-                self._op(k.IS_NOT_NULL if negated else k.IS_NULL)
+            case In(operand=operand, options=(), negated=negated):  # nothing: false, but NULL or absent as the operand
+                self._compare("=" if negated else "<>", operand, operand, scope)
                 return INT_SHAPE
             case In(operand=operand, options=options, negated=negated):
                 for number, option in enumerate(options):

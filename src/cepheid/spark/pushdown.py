@@ -185,10 +185,7 @@ class Translation:
             raise NotPushed("the events have no such list")
         if element.kind not in (Kind.INT, Kind.TEXT, Kind.BOOL) or not values.is_binary(found[1].elementType):
             raise NotPushed(f"lists of {element} are not looked into by Spark")
-        # In an empty list there is nothing, not even NULL; Spark says NULL to NULL in any list.
-        return F.when(F.size(found[0]) == 0, F.lit(False)).otherwise(
-            F.array_contains(found[0], self.column(test.operand))
-        )
+        return F.array_contains(found[0], self.column(test.operand))
 
     # --- computed values -----------------------------------------------------------------------------
 

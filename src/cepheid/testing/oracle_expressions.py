@@ -342,8 +342,6 @@ def _compared(operator: str, left: object, right: object) -> bool | None:
 
 
 def _among(value: object, options: Sequence[object]) -> bool | None:
-    if not options:
-        return False  # nothing is in an empty list, not even NULL
     if value is None:
         return None
     if any(option is not None and compare(value, option) == 0 for option in options):

@@ -33,10 +33,9 @@ def listed(column):
 
 def test_null_in_lists():
     column = evaluated("a.x IN a.l", x=pa.array([None, None, None, 1]), l=pa.array([[], [1], None, [None]]))
-    # Nothing is in an empty list, not even NULL, as in SQL.
-    assert listed(column) == [False, None, None, None]
-    column = evaluated("a.x NOT IN a.l", x=pa.array([None, 2]), l=pa.array([[], [1]]))
-    assert listed(column) == [True, True]
+    assert listed(column) == [None, None, None, None]
+    column = evaluated("a.x NOT IN a.l", x=pa.array([None, 2, 2]), l=pa.array([[], [1], []], pa.list_(pa.int64())))
+    assert listed(column) == [None, True, True]
 
 
 @pytest.mark.parametrize("arrow", [pa.list_(pa.float64()), pa.large_list(pa.float64()), pa.list_(pa.float64(), 2)])

@@ -225,3 +225,17 @@ def test_conditions_over_the_elements_of_many_loops():
     query = f"SEQ(A a, {loops}, Z z) WHERE {terms} = z.x WITHIN 10 s"
     assert matches(query, events=events) == [tuple(range(8))]
     assert matches(query.replace("= z.x", "< z.x"), events=events) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("(a.x + c.x) IN :listed", []),
+        ("(a.x + c.x) NOT IN :listed", [(0, 2)]),  # the x of the other C is NULL
+        ("((a.x + c.x) NOT IN :listed) IS NULL", [(0, 5), (3, 5)]),
+    ],
+)
+def test_an_empty_list(condition, expected):
+    query = f"SEQ(A a, C c) WHERE {condition} WITHIN 10 s POLICY any"
+    found = cep.match(EVENTS, query, time="ts", type="kind", parameters={"listed": []})
+    assert [(row["a"]["x"] - 1, row["c"]["ts"].second) for row in found.to_pylist()] == expected

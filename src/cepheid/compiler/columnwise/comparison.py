@@ -130,7 +130,7 @@ def is_in(operand: Column, options: Sequence[Column]) -> Column:
     """``operand IN (options)``: true where one is equal; else NULL where one is NULL, or the operand is."""
     absent = any_absent((operand, *options))
     found = np.zeros(len(operand), np.bool_)
-    unknown = np.zeros(len(operand), np.bool_)
+    unknown = np.zeros(len(operand), np.bool_) if operand.valid is None else ~operand.valid
     for option in options:
         valid = all_valid((operand, option))
         equal = _holds("=", operand, option)
@@ -148,7 +148,7 @@ def is_in(operand: Column, options: Sequence[Column]) -> Column:
 def is_in_list(operand: Column, container: ArrowColumn) -> Column:
     """``operand IN container`` for a column of lists, each row looked up in its own list.
 
-    Nothing is in an empty list, not even NULL: false. Else it is three-valued as `is_in`; a NULL list gives NULL.
+    Three-valued as `is_in`, so NULL is neither in a list nor not in it, be it empty; a NULL list gives NULL.
     """
     lists = container.values
     rows = np.asarray(pc.list_parent_indices(lists)).astype(np.int64, copy=False)
@@ -164,6 +164,8 @@ def is_in_list(operand: Column, container: ArrowColumn) -> Column:
         unknown[rows[~valid]] = True
     absent = any_absent((operand, container))
     known = found | ~unknown
+    if operand.valid is not None:
+        known &= operand.valid
     if container.valid is not None:
         known &= container.valid
     if absent is not None:
