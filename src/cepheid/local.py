@@ -15,14 +15,16 @@ from cepheid.engine.composite import events_for
 from cepheid.engine.output import assemble
 from cepheid.engine.session import Work
 from cepheid.engine.session import run as run_engine
+from cepheid.engine.together import Found, run_together
 from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.frames import as_arrow, like_given
 from cepheid.events.ingest import read_events, schema_of
 from cepheid.events.merge import read_tables
-from cepheid.language.bound import Catalog
+from cepheid.events.schema import Schema
+from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.parameters import with_parameters
-from cepheid.query import Asked, Query, catalog_with
+from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
 NULL_KEY = "NULL in SAME: the event is in no partition"
 
@@ -54,7 +56,7 @@ class Result:
 
 def match(
     events: Any,
-    query: Asked,
+    query: Asked | QuerySet,
     *,
     time: str,
     type: str | None = None,
@@ -64,12 +66,13 @@ def match(
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
 ) -> Any:
-    """All matches of a query in a table, as the same kind of table.
+    """All matches of a query in a table, as the same kind of table; of a set of queries, a table for each.
 
     Args:
         events: a pyarrow Table, a pandas or Polars DataFrame, or several by event type:
             ``{"Txn": table, "Denied": other}``.
-        query: a `cepheid.Query`, its text, or one made with `cepheid.build`.
+        query: a `cepheid.Query`, its text, or one made with `cepheid.build`; or a `cepheid.QuerySet`, which is run in
+            one pass.
         time: the column of event time: timestamps, dates, ISO texts, or numbers with ``time_unit``.
         type: the column of the event type, where the events have several types in one table.
         order: the columns that order events of equal time; the number of the row by default.
@@ -80,7 +83,8 @@ def match(
 
     Returns:
         RETURN's columns, or the default ones: ``match_id``, first and last time, SAME's attributes, and a struct for
-        each variable. Matches come in the order in which they were decided.
+        each variable. Matches come in the order in which they were decided. For a set of queries, a dict from the
+        name of each to its matches, which are those that it has alone.
 
     Warns:
         UserWarning: events were rejected (no time, no type).
@@ -89,27 +93,34 @@ def match(
         QueryError: the query does not fit the events, or cannot be run yet (`NotSupportedError`).
         SchemaError, DataError, ParameterError: the events or parameters do not do.
     """
-    result = run(
-        events,
-        query,
-        time=time,
-        type=type,
-        order=order,
-        time_unit=time_unit,
-        parameters=parameters,
-        catalog=catalog,
-        queries=queries,
-    )
+    options: dict[str, Any] = {
+        "time": time,
+        "type": type,
+        "order": order,
+        "time_unit": time_unit,
+        "parameters": parameters,
+        "catalog": catalog,
+        "queries": queries,
+    }
+    given = next(iter(events.values())) if isinstance(events, Mapping) and events else events
+    if isinstance(query, QuerySet):
+        results = run_set(events, query, **options)
+        _warn_of_rejected(next(iter(results.values())))
+        return {name: like_given(result.matches, given) for name, result in results.items()}
+    result = run(events, query, **options)
+    _warn_of_rejected(result)
+    return like_given(result.matches, given)
+
+
+def _warn_of_rejected(result: Result) -> None:
     n_rejected = len(result.rejected)
     if n_rejected:
         reasons = pc.value_counts(result.rejected["reason"]).to_pylist()
         said = "; ".join(f"{entry['counts']} x {entry['values']}" for entry in reasons[:5])
         warnings.warn(
             f"{n_rejected} of {result.n_events} events were rejected ({said}); cepheid.local.run returns them",
-            stacklevel=2,
+            stacklevel=3,
         )
-    given = next(iter(events.values())) if isinstance(events, Mapping) and events else events
-    return like_given(result.matches, given)
 
 
 def run(
@@ -135,29 +146,72 @@ def run(
         as `match`.
     """
     asked = Query.of(query)
-    keys = (order,) if isinstance(order, str) else tuple(order or ())
-    if isinstance(events, Mapping):
-        tables = {name: as_arrow(table, f"the events of {name!r}") for name, table in events.items()}
-        table, schema = read_tables(tables, time=time, time_unit=time_unit, type=type or "type", order=keys)
-    else:
-        table = as_arrow(events)
-        schema = schema_of(table, time=time, time_unit=time_unit, type=type, order=keys)
+    table, schema = _read(events, time=time, type=type, order=order, time_unit=time_unit)
     bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
     works: list[Work] = []
     own = events_for(bound, batch, works)
     work = Work()
     matches = run_engine(bound, own, work=work)
-    works.append(work)
+    return _result(bound, batch, Found(own, matches, (*works, work)), reject_null_keys=reject_null_keys)
+
+
+def run_set(
+    events: Any,
+    queries_asked: QuerySet,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
+    reject_null_keys: bool = False,
+) -> dict[str, Result]:
+    """The same as `run` for each query of a set, in one pass over the events.
+
+    Args:
+        events, time, type, order, time_unit, catalog, queries, reject_null_keys: see `run`.
+        queries_asked: the set.
+        parameters: values for the parameters of the queries; each gets those that it names.
+
+    Returns:
+        Name -> what `run` gives for that query alone.
+
+    Raises:
+        as `match`.
+    """
+    table, schema = _read(events, time=time, type=type, order=order, time_unit=time_unit)
+    bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
+    batch = read_events(table, schema)
+    found = run_together(bounds, batch)
+    return {name: _result(bounds[name], batch, one, reject_null_keys=reject_null_keys) for name, one in found.items()}
+
+
+def _read(
+    events: Any, *, time: str, type: str | None, order: str | Sequence[str] | None, time_unit: str | None
+) -> tuple[Any, Schema]:
+    """The events as one Arrow table, and their schema."""
+    keys = (order,) if isinstance(order, str) else tuple(order or ())
+    if isinstance(events, Mapping):
+        tables = {name: as_arrow(table, f"the events of {name!r}") for name, table in events.items()}
+        return read_tables(tables, time=time, time_unit=time_unit, type=type or "type", order=keys)
+    table = as_arrow(events)
+    return table, schema_of(table, time=time, time_unit=time_unit, type=type, order=keys)
+
+
+def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_keys: bool) -> Result:
     rejected = batch.rejected.table()
-    if reject_null_keys and works[0].null_key_positions is not None:
-        rejected = pa.concat_tables([rejected, _null_keys(batch, works[0].null_key_positions)])
+    without_key = found.works[0].null_key_positions
+    if reject_null_keys and without_key is not None:
+        rejected = pa.concat_tables([rejected, _null_keys(batch, without_key)])
     return Result(
-        matches=assemble(bound, own, matches),
+        matches=assemble(bound, found.events, found.matches),
         rejected=rejected,
-        n_events=len(table),
-        n_null_key=sum(each.n_null_key for each in works),
-        work=work,
+        n_events=len(batch.table),
+        n_null_key=sum(work.n_null_key for work in found.works),
+        work=found.works[-1],
     )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from cepheid.errors import QueryError
+from cepheid.errors import ParameterError, QueryError
 from cepheid.events.schema import Schema
 from cepheid.language import tree as tree_module
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.check import Warning, check
 from cepheid.language.drafts import Draft
+from cepheid.language.parameters import with_parameters
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
 
@@ -151,6 +152,93 @@ class Query:
 
 Asked: TypeAlias = Query | Draft | tree_module.Query | str
 """A query in any of its forms; see `Query.of`."""
+
+
+class QuerySet(Mapping[str, Query]):
+    """Several queries by name, to be run in one pass over the same events.
+
+    A query of the set may be FROM another one of it.
+    """
+
+    def __init__(self, queries: Mapping[str, Asked]) -> None:
+        """Put queries together.
+
+        Args:
+            queries: name -> a query in any of its forms. Messages about a query that came from no file begin with its
+                name.
+
+        Raises:
+            QueryError: one of them is no query, a name is empty, or there is none.
+        """
+        if not queries:
+            raise QueryError("a set of queries is empty", remedy='give it queries, as in {"name": "SEQ(A a, B b)"}')
+        self._queries: dict[str, Query] = {}
+        for name, query in queries.items():
+            if not isinstance(name, str) or not name:
+                raise QueryError(f"{name!r} is no name of a query", remedy="name each query of a set by a text")
+            try:
+                read = Query.of(query)
+            except QueryError as error:
+                raise error.located(error.text or "", name) from None
+            self._queries[name] = read if read.origin is not None else replace(read, origin=name)
+
+    def __getitem__(self, name: str) -> Query:
+        """The query of that name."""
+        return self._queries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in their order."""
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        """The number of queries."""
+        return len(self._queries)
+
+    def __repr__(self) -> str:
+        """The names."""
+        return f"QuerySet({', '.join(self._queries)})"
+
+    def bind(self, schema: Schema, catalog: Catalog | None = None) -> dict[str, BoundQuery]:
+        """Each query with every name, type and unit settled against the events.
+
+        Args:
+            schema: the events.
+            catalog: the functions, stores and further queries that the queries name; none by default.
+
+        Raises:
+            QueryError: a query does not fit; it says which. Or the catalog has another query of the same name.
+        """
+        for name in catalog.queries if catalog is not None else ():
+            if name in self._queries:
+                raise QueryError(f"two queries are called {name}", remedy="give one of them another name")
+        known = catalog_with(catalog, self._queries)
+        return {name: query.bind(schema, known) for name, query in self._queries.items()}
+
+
+def with_values(bounds: Mapping[str, BoundQuery], values: Mapping[str, object]) -> dict[str, BoundQuery]:
+    """The queries of a set with their parameters replaced by constants.
+
+    Args:
+        bounds: name -> bound query.
+        values: parameter -> value; each query gets those that it names.
+
+    Raises:
+        ParameterError: a parameter has no value, a value has no parameter, or has the wrong type.
+    """
+    known = {parameter for bound in bounds.values() for parameter in bound.parameters}
+    for name in values:
+        if name not in known:
+            raise ParameterError(
+                f"no query of the set has a parameter :{name}",
+                remedy=f"the parameters are: {', '.join(f':{have}' for have in sorted(known)) or 'none'}",
+            )
+    filled = {}
+    for name, bound in bounds.items():
+        try:
+            filled[name] = with_parameters(bound, {p: values[p] for p in bound.parameters if p in values})
+        except ParameterError as error:
+            raise error.located(bound.text, name) from None
+    return filled
 
 
 def catalog_with(catalog: Catalog | None, queries: Mapping[str, Asked] | None) -> Catalog:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columnwise import casts
+from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.requests import TIME, Register, Request, detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
@@ -20,6 +21,7 @@ from cepheid.events.types import Kind
 from cepheid.kernels import layout as k
 from cepheid.language.tree import Aggregate, Attribute, Call, Expression, Remote, walk
 from cepheid.plan.automaton import Element
+from cepheid.plan.dropping import reason_to_keep_all
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -54,13 +56,22 @@ class KernelEvents:
         return bool((self.ints[self.int_nulls : self.float_nulls] >= 0).any())
 
 
-def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
+def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | None = None) -> KernelEvents:
     """Evaluate the columns of a plan on the events that can matter.
+
+    Args:
+        compiled: the plan.
+        batch: the events.
+        index: of the batch, where several plans share one.
 
     Raises:
         DataError: a value does not fit a machine word.
     """
     automaton = compiled.automaton
+    if index is not None and reason_to_keep_all(automaton.bound) is None:
+        found = _indexed(compiled, batch, index)
+        if found is not None:
+            return found
     n = len(batch)
     fit = np.zeros(n, np.int64)
     by_type: dict[int, NDArray[np.int64]] = {}
@@ -68,11 +79,11 @@ def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
         by_type[element.index] = _type_mask(element, batch)
     if batch.type_codes is not None and len(batch.type_names):
         lookup = np.zeros(len(batch.type_names), np.int64)
-        for index, mask in by_type.items():
-            lookup |= mask << index
+        for number, mask in by_type.items():
+            lookup |= mask << number
         fit = lookup[batch.type_codes]
     else:
-        everything = sum(1 << index for index, mask in by_type.items() if mask.all())
+        everything = sum(1 << number for number, mask in by_type.items() if mask.all())
         fit[:] = everything
     for element in automaton.elements:
         for conjunct in element.conditions:
@@ -94,6 +105,32 @@ def events_of(compiled: CompiledPlan, batch: EventBatch) -> KernelEvents:
     if n_fit < n // 2:
         selected = np.flatnonzero(fit)
     return _gather(compiled, batch, fit, partition, selected, null_keys)
+
+
+def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> KernelEvents | None:
+    """The same by way of an index; None where too many events may fit for it to pay."""
+    automaton = compiled.automaton
+    if any(not _constant_holds(compiled, c.expression) for c in automaton.constants):
+        return None
+    candidates = {element: index.candidates(element) for element in automaton.elements}
+    if sum(len(part) for parts in candidates.values() for part in parts) > len(batch) // 4:
+        return None
+    partition, null_keys, valid = None, np.zeros(0, np.int64), None
+    if automaton.partition:
+
+        def codes() -> tuple[Ints, Bools | None]:
+            return partition_codes([_evaluate(compiled, batch, expression) for expression in automaton.partition])
+
+        partition, valid, null_keys = index.partition(automaton.partition, codes)
+    fitting = []
+    for element, parts in candidates.items():
+        positions = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        for conjunct in element.conditions:
+            if len(positions):
+                positions = positions[holds(_evaluate(compiled, batch, detached(conjunct.expression), positions))]
+        fitting.append((element.index, positions if valid is None else positions[valid[positions]]))
+    selected, fit = index.together(fitting)
+    return _gather(compiled, batch, fit, partition, selected, null_keys, sparse=True)
 
 
 def _type_mask(element: Element, batch: EventBatch) -> NDArray[np.int64]:
@@ -131,17 +168,26 @@ def _evaluate(compiled: CompiledPlan, batch: EventBatch, expression: Expression,
     return column
 
 
-def _requested(compiled: CompiledPlan, batch: EventBatch, request: Request, fit: NDArray[np.int64]) -> Column:
-    """The column of a request; what calls a function has values only for the events that its variables can take."""
+def _requested(
+    compiled: CompiledPlan, batch: EventBatch, request: Request, fit: NDArray[np.int64], at: Ints | None
+) -> Column:
+    """The column of a request; what calls a function has values only for the events that its variables can take.
+
+    Args:
+        compiled, batch: the plan, and the events.
+        request: the column.
+        fit: the elements that each event fits.
+        at: the positions of the events in question; None for all.
+    """
     assert request.expression is not None
     if not request.variables:
-        return _evaluate(compiled, batch, request.expression)
+        return _evaluate(compiled, batch, request.expression, at)
     bits = sum(1 << e.index for e in compiled.automaton.elements if e.variable in request.variables)
     rows = np.flatnonzero(fit & bits)
-    column = _evaluate(compiled, batch, request.expression, rows)
+    column = _evaluate(compiled, batch, request.expression, rows if at is None else at[rows])
     if not len(rows):
-        return all_null(column.type, len(batch))
-    places = np.zeros(len(batch), np.int64)
+        return all_null(column.type, len(fit))
+    places = np.zeros(len(fit), np.int64)
     places[rows] = np.arange(len(rows))
     return column.take(places)
 
@@ -194,14 +240,25 @@ def _gather(
     partition: Ints | None,
     selected: Ints | None,
     null_keys: Ints,
+    *,
+    sparse: bool = False,
 ) -> KernelEvents:
-    """The columns of all requests, for the selected events."""
+    """The columns of all requests, for the selected events.
+
+    Args:
+        compiled, batch: the plan, and the events.
+        fit: the elements that each event fits, for all events, or if ``sparse`` for the selected ones.
+        partition: the partition of each event of the batch, or None.
+        selected: the positions of the events that the kernel is to see; None for all.
+        null_keys: the positions of events without a partition.
+        sparse: the selected events are few: expressions are evaluated on them alone.
+    """
     n = len(batch)
     requests = compiled.requests
     columns: dict[Request, Column] = {}
     for request in (*requests.ints, *requests.floats):
         if request.expression is not None:
-            columns[request] = _requested(compiled, batch, request, fit)
+            columns[request] = _requested(compiled, batch, request, fit, selected if sparse else None)
     texts = [r for r in columns if r.shape.text]
     for request, column in zip(texts, unify([columns[r] for r in texts]), strict=True) if len(texts) > 1 else ():
         columns[request] = column
@@ -217,25 +274,26 @@ def _gather(
     grid = ints[:int_nulls].reshape(k.FIRST_COLUMN + n_ints, kept)
     masks: list[Bools] = []
 
-    def fill(target: NDArray[Any], values: NDArray[Any]) -> None:
-        if selected is None:
+    def fill(target: NDArray[Any], values: NDArray[Any], *, whole: bool) -> None:
+        """From values of all events (``whole``) or of the selected ones."""
+        if selected is None or not whole:
             target[:] = values
         else:
             np.take(values, selected, out=target)
 
-    fill(grid[k.TIME_COLUMN], batch.time_us)
-    fill(grid[k.FIT_COLUMN], fit)
+    fill(grid[k.TIME_COLUMN], batch.time_us, whole=True)
+    fill(grid[k.FIT_COLUMN], fit, whole=not sparse)
     for number, request in enumerate((*requests.ints, *requests.floats)):
         target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
         if request.expression is None:
             source = batch.time_us if request == TIME else partition
             assert source is not None
-            fill(target, source)
+            fill(target, source, whole=True)
             continue
         values, valid = _shaped(columns[request], request)
-        fill(target, values)
+        fill(target, values, whole=not sparse)
         if valid is not None:
-            missing = ~valid if selected is None else ~valid[selected]
+            missing = ~valid if selected is None or sparse else ~valid[selected]
             if missing.any():
                 places[number] = len(masks)
                 masks.append(missing)

@@ -68,20 +68,21 @@ def events_for(bound: BoundQuery, batch: EventBatch, works: list[Work] | None = 
     return composites(bound, events, matches)
 
 
-def composites(bound: BoundQuery, events: EventBatch, matches: Matches) -> EventBatch:
+def composites(bound: BoundQuery, events: EventBatch, matches: Matches, *, whole: bool = False) -> EventBatch:
     """The matches of the inner query of ``bound`` as a batch of events, in their order.
 
     Args:
         bound: a query with FROM.
         events: what the inner query was matched in.
         matches: its matches.
+        whole: with all attributes, for other queries too; else with those that ``bound`` reads.
     """
     inner = bound.inner
     assert inner is not None
     last = matches.positions[matches.offsets[1:] - 1]
     time_us = events.time_us[last]
     order = _order(matches, last)
-    read = attributes_read(bound)
+    read = None if whole else attributes_read(bound)
     table = assemble(inner, events, matches, only=None if read is None else read | {TIME})
     if inner.returns:
         table = with_time(table, arrow_of(Column(time_us, None, TIMESTAMP), time_type(inner, events.table.schema)))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columns import KernelEvents, events_of
+from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.load import chain_kernel, kernels, order_kernel
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.host import Host
@@ -75,11 +76,13 @@ def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None) -> Ma
     return run_plan(prepare(bound), batch, work=work)
 
 
-def run_plan(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None) -> Matches:
-    """All matches of a prepared query in a bounded input; see `run`."""
+def run_plan(
+    compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None, index: EventIndex | None = None
+) -> Matches:
+    """All matches of a prepared query in a bounded input; see `run`. ``index`` is that of the batch, where shared."""
     if len(batch) >= MOST_EVENTS:
         raise DataError(f"{len(batch)} events are more than a batch can hold", remedy="match a part of them at a time")
-    events = events_of(compiled, batch)
+    events = events_of(compiled, batch, index)
     pool = Pool(compiled)
     pool.set_events(events)
     host = Host(compiled, batch, events, pool) if compiled.hosted else None

@@ -1,0 +1,98 @@
+"""A set of queries gives for each what it gives alone, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cepheid.compiler.event_index import EventIndex
+from cepheid.engine.matches import Matches
+from cepheid.engine.session import prepare, run, run_plan
+from cepheid.engine.together import Together
+from cepheid.errors import NotSupportedError
+from cepheid.events.batch import EventBatch
+from cepheid.events.ingest import read_events
+from cepheid.language.bound import BoundQuery
+from cepheid.testing.harness import table_of
+from cepheid.testing.oracle import OracleEvent
+from cepheid.testing.strategies import DOMAINS, SCHEMA, SECOND_US, Features, queries, streams
+from cepheid.testing.strategies_composites import composites
+
+SETS = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+FEATURES = Features.ENGINE_1 | Features.SOURCES
+
+
+@st.composite
+def sets(draw: st.DrawFn) -> tuple[list[BoundQuery], EventBatch]:
+    """Queries, and events for them among many that no element takes by its type."""
+    bounds = draw(st.lists(queries(FEATURES), min_size=1, max_size=3))
+    events: list[OracleEvent] = []
+    for bound in bounds:
+        events += draw(streams(bound, FEATURES, 6))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    for _ in range(draw(st.sampled_from([0, 10, 150]))):
+        time = int(random.integers(0, 20)) * SECOND_US
+        values = {name: domain[int(random.integers(0, len(domain)))] for name, domain in DOMAINS.items()}
+        events.append(OracleEvent(time, (0,), "left", "Z", {"ts": time, "kind": "Z", **values}))
+    table, schema = table_of([replace(event, order=(number,)) for number, event in enumerate(events)], SCHEMA)
+    return bounds, read_events(table, schema)
+
+
+def same(one: Matches, other: Matches) -> bool:
+    return all(
+        np.array_equal(getattr(one, part), getattr(other, part))
+        for part in ("offsets", "positions", "variables", "decided_us")
+    )
+
+
+def supported(bounds: Sequence[BoundQuery]) -> list[BoundQuery]:
+    runs = []
+    for bound in bounds:
+        try:
+            prepare(bound)
+        except NotSupportedError:
+            continue
+        runs.append(bound)
+    return runs
+
+
+@SETS
+@given(sets())
+def test_each_query_gives_what_it_gives_alone(example: tuple[list[BoundQuery], EventBatch]) -> None:
+    bounds, batch = example
+    together = Together(batch)
+    for number, bound in enumerate(supported(bounds)):
+        assert same(together.run(str(number), bound).matches, run(bound, batch))
+
+
+@SETS
+@given(sets())
+def test_an_index_leaves_out_only_what_fits_nothing(example: tuple[list[BoundQuery], EventBatch]) -> None:
+    bounds, batch = example
+    index = EventIndex(batch)
+    for bound in supported(bounds):
+        compiled = prepare(bound)
+        for element in compiled.automaton.elements:
+            parts = index.candidates(element)
+            found = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+            assert len(np.unique(found)) == len(found)
+        assert same(run_plan(compiled, batch, index=index), run_plan(compiled, batch))
+
+
+@SETS
+@given(composites(FEATURES, shuffled=True))
+def test_a_query_of_the_set_may_be_from_another(example: object) -> None:
+    bound, events = example.bound, example.events  # type: ignore[attr-defined]
+    assert bound.inner is not None
+    if len(supported([bound.inner, bound])) < 2:
+        return
+    table, schema = table_of(events, bound.inner.schema)
+    batch = read_events(table, schema)
+    alone, together = Together(batch), Together(batch)
+    together.run("A", bound.inner)
+    assert same(together.run("outer", bound).matches, alone.run("outer", bound).matches)
+    assert same(together.run("A", bound.inner).matches, run(bound.inner, batch))
