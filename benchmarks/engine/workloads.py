@@ -7,7 +7,9 @@ dense ones on the first 100,000 with ten keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from benchmarks.engine.rules import rules
 
 N_EVENTS = 1_000_000
 N_EVENTS_QUICK = 100_000
@@ -25,15 +27,17 @@ _WITHOUT = "PATTERN SEQ(A a, NOT B b, C c) WHERE SAME[key] WITHIN 1000 ms POLICY
 
 @dataclass(frozen=True)
 class Workload:
-    """A query on the stream.
+    """A query on the stream, or a set of them.
 
     Attributes:
-        query: its text.
+        query: its text; empty for a set.
         n_matches: number of events -> number of matches that is right.
         bar_events_per_s: what the engine has to reach; None where there is no bar.
         dense: on the stream with ten keys.
         peers: also run what `benchmarks.peers` has for it; it has them for the query of W2.
-        least_ratio: the least ratio of the engine's events/s to those of the best peer; None for no bar.
+        least_ratio: the least ratio of the engine's events/s to those of the best peer; None for no bar. Of a set, to
+            those of its queries run one by one.
+        queries: the texts of a set, by name; ``n_matches`` are those of all of them.
     """
 
     query: str
@@ -42,6 +46,7 @@ class Workload:
     dense: bool = False
     peers: bool = False
     least_ratio: float | None = None
+    queries: Mapping[str, str] = field(default_factory=dict)
 
     def n_events(self, *, quick: bool) -> int:
         """The length of the stream."""
@@ -65,5 +70,6 @@ WORKLOADS: Mapping[str, Workload] = {
     "W0d": Workload(_ALL, {N_EVENTS_DENSE: 4_028_558}, dense=True),
     "W2d": Workload(_RISING.format(policy="any"), {N_EVENTS_DENSE: 665_953}, 1.5e6, dense=True, peers=True),
     "W3d": Workload(_JOINED, {N_EVENTS_DENSE: 9_993_905}, dense=True),
+    "W12": Workload("", _counts(93_712, 6_478), least_ratio=15.0, queries=rules()),
 }
 """By name, in the order in which they run."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.engine import starts
-from benchmarks.engine.measure import engine_on
+from benchmarks.engine.measure import engine_on, set_on
 from benchmarks.engine.rows import Row, line
 from benchmarks.engine.workloads import WORKLOADS
 from benchmarks.peers import polars_join, python_loop
@@ -43,6 +43,13 @@ def test_the_engine_counts_what_the_oracle_counts(name: str, n_events: int):
     query = WORKLOADS[name].query
     found = engine_on(table, query)()
     assert found == n_by_oracle(table, query) > 0
+
+
+def test_rules_count_what_the_oracle_counts_in_one_pass_and_one_by_one():
+    table = stream(6_000)
+    queries = dict(list(WORKLOADS["W12"].queries.items())[:12])
+    counts = [find() for find in set_on(table, queries)]
+    assert counts[0] == counts[1] == sum(n_by_oracle(table, query) for query in queries.values()) > 0
 
 
 def test_the_first_query_has_the_number_of_matches_of_the_oracle():
