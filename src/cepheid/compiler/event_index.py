@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,18 +223,16 @@ class _Buckets:
         ]
 
 
-class _Scale:
+class _Scale(Protocol):
     """From the values of an attribute to the numbers of their buckets."""
-
-    n_buckets: int
 
     def ranges(self, comparison: _Comparison) -> list[tuple[int, int]]:
         """The buckets that hold all values of which a comparison is true: from one to before another, apart."""
-        raise NotImplementedError
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class _Numbers(_Scale):
+class _Numbers:
     """Buckets as wide as about a constant part of the distance from the least value: narrow near it, wide far away."""
 
     low: float
@@ -276,7 +274,7 @@ class _Numbers(_Scale):
 
 
 @dataclass(frozen=True, eq=False)
-class _Texts(_Scale):
+class _Texts:
     """A bucket for each text, or for several where there are many."""
 
     codes: dict[str, int]
