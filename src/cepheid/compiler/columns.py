@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.columnwise import casts
 from cepheid.compiler.event_index import EventIndex
+from cepheid.compiler.fit import fitting_by_type
 from cepheid.compiler.requests import TIME, Register, Request, detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
@@ -20,7 +21,6 @@ from cepheid.events.column import AnyColumn, Column, all_null, unify
 from cepheid.events.types import Kind
 from cepheid.kernels import layout as k
 from cepheid.language.tree import Aggregate, Attribute, Call, Expression, Remote, walk
-from cepheid.plan.automaton import Element
 from cepheid.plan.dropping import reason_to_keep_all
 
 Ints = NDArray[np.int64]
@@ -73,38 +73,28 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
         if found is not None:
             return found
     n = len(batch)
-    fit = np.zeros(n, np.int64)
-    by_type: dict[int, NDArray[np.int64]] = {}
-    for element in automaton.elements:
-        by_type[element.index] = _type_mask(element, batch)
-    if batch.type_codes is not None and len(batch.type_names):
-        lookup = np.zeros(len(batch.type_names), np.int64)
-        for number, mask in by_type.items():
-            lookup |= mask << number
-        fit = lookup[batch.type_codes]
-    else:
-        everything = sum(1 << number for number, mask in by_type.items() if mask.all())
-        fit[:] = everything
+    positions, fit = fitting_by_type(automaton.elements, batch)
     for element in automaton.elements:
         for conjunct in element.conditions:
             bit = 1 << element.index
             if _calls(compiled, conjunct.expression):  # a function is called for no more events than are left
                 rows = np.flatnonzero(fit & bit)
-                fit[rows[~holds(_evaluate(compiled, batch, detached(conjunct.expression), rows))]] &= ~bit
+                column = _evaluate(compiled, batch, detached(conjunct.expression), positions[rows])
+                fit[rows[~holds(column)]] &= ~bit
             else:
-                fit &= ~np.where(holds(_evaluate(compiled, batch, detached(conjunct.expression))), 0, bit)
+                column = _evaluate(compiled, batch, detached(conjunct.expression))
+                fit &= ~np.where(holds(column)[positions], 0, bit)
     if any(not _constant_holds(compiled, c.expression) for c in automaton.constants):
         fit[:] = 0
     partition, valid = _partition(compiled, batch)
     null_keys = np.zeros(0, np.int64)
     if valid is not None:
         null_keys = np.flatnonzero(~valid)
-        fit[null_keys] = 0
-    selected: Ints | None = None
-    n_fit = int(np.count_nonzero(fit))
-    if n_fit < n // 2:
-        selected = np.flatnonzero(fit)
-    return _gather(compiled, batch, fit, partition, selected, null_keys)
+        fit[~valid[positions]] = 0
+    fits = fit != 0
+    if not fits.all():
+        positions, fit = positions[fits], fit[fits]
+    return _gather(compiled, batch, fit, partition, None if len(positions) == n else positions, null_keys)
 
 
 def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> KernelEvents | None:
@@ -131,16 +121,6 @@ def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> Ke
         fitting.append((element.index, positions if valid is None else positions[valid[positions]]))
     selected, fit = index.together(fitting)
     return _gather(compiled, batch, fit, partition, selected, null_keys, sparse=True)
-
-
-def _type_mask(element: Element, batch: EventBatch) -> NDArray[np.int64]:
-    """For each type of the batch, 1 where the element takes it."""
-    names = batch.type_names
-    if batch.type_codes is None:
-        return np.ones(1, np.int64)
-    if not element.types:
-        return np.ones(len(names), np.int64)
-    return np.array([int(name in element.types) for name in names], np.int64)
 
 
 def _calls(compiled: CompiledPlan, expression: Expression) -> bool:
@@ -236,7 +216,7 @@ def partition_codes(columns: Sequence[Column]) -> tuple[Ints, Bools | None]:
 def _gather(
     compiled: CompiledPlan,
     batch: EventBatch,
-    fit: NDArray[np.int64],
+    fit: Ints,
     partition: Ints | None,
     selected: Ints | None,
     null_keys: Ints,
@@ -279,10 +259,10 @@ def _gather(
         if selected is None or not whole:
             target[:] = values
         else:
-            np.take(values, selected, out=target)
+            values.take(selected, out=target, mode="clip")  # which asks for no copy of the target
 
     fill(grid[k.TIME_COLUMN], batch.time_us, whole=True)
-    fill(grid[k.FIT_COLUMN], fit, whole=not sparse)
+    grid[k.FIT_COLUMN] = fit
     for number, request in enumerate((*requests.ints, *requests.floats)):
         target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
         if request.expression is None:

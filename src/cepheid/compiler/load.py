@@ -137,6 +137,17 @@ def chain_kernel() -> Callable[..., int]:
 
 
 @cache
+def text_kernel() -> Callable[..., None]:
+    """The kernel that looks texts up: `kernels.texts`."""
+
+    def load() -> Callable[..., None]:
+        found: Callable[..., None] = importlib.import_module("cepheid.kernels.texts").look_up_texts
+        return found
+
+    return _compiled(load)
+
+
+@cache
 def order_kernel(*, varying: bool) -> Callable[..., Any]:
     """The kernel that sorts matches of varying length, or of one: `kernels.order_varying`, `kernels.order_fixed`."""
 

@@ -91,8 +91,6 @@ def composites(bound: BoundQuery, events: EventBatch, matches: Matches, *, whole
         table=table,
         schema=schema,
         time_us=time_us if order is None else time_us[order],
-        type_codes=None,
-        type_names=(),
         rows=order,
         events=events,
         matches=matches,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from cepheid.events.column import (
 )
 from cepheid.events.convert import column_of, one_array
 from cepheid.events.schema import Schema
+from cepheid.events.text import encode_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +75,6 @@ class EventBatch:
         table: the caller's pyarrow Table, in the caller's order, with the rejected events.
         schema: what the columns are.
         time_us: event times, int64 microseconds since the epoch, ascending, shape (n,).
-        type_codes: event types, int32 indices into ``type_names``, shape (n,); None where the schema names no
-            type column.
-        type_names: the event types, each once, in no particular order; some may not occur.
         rows: position -> row, int64, shape (n,); None where they are the same.
         rejected: the events that were left out.
         n_floored: attribute -> number of values that lost nanoseconds; complete for the time, and for the
@@ -85,8 +84,6 @@ class EventBatch:
     table: Any
     schema: Schema
     time_us: Int64Array
-    type_codes: Int32Array | None
-    type_names: tuple[str, ...]
     rows: Int64Array | None = None
     rejected: Rejected = NOTHING_REJECTED
     n_floored: dict[str, int] = field(default_factory=dict)
@@ -94,6 +91,29 @@ class EventBatch:
 
     def __len__(self) -> int:
         return len(self.time_us)
+
+    @cached_property
+    def type_codes(self) -> Int32Array | None:
+        """Event types, int32 indices into `type_names`, shape (n,); None where the schema names no type column."""
+        if self._types is None:
+            return None
+        return self._types[0] if self.rows is None else self._types[0][self.rows]
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """The event types, each once, in no particular order; some may not occur."""
+        return () if self._types is None else self._types[1]
+
+    @cached_property
+    def _types(self) -> tuple[Int32Array, tuple[str, ...]] | None:
+        """A code for each row of the table, and the types that the codes stand for."""
+        if self.schema.type is None:
+            return None
+        values = self.table.column(self.schema.type)
+        if pa.types.is_null(values.type):  # all are rejected
+            return np.zeros(len(values), np.int32), ()
+        codes, _, dictionary = encode_text(values)
+        return codes.astype(np.int32, copy=False), tuple(dictionary.to_pylist())
 
     def column(self, path: tuple[str, ...]) -> AnyColumn:
         """An attribute of all events, by position; converted at the first call and kept.

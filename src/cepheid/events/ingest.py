@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.errors import SchemaError
+from cepheid.events.arrow_memory import numpy_of
 from cepheid.events.arrow_types import data_type
 from cepheid.events.batch import NOTHING_REJECTED, EventBatch, Rejected
-from cepheid.events.column import ArrowColumn, BoolArray, Column, Int32Array, Int64Array, unify
+from cepheid.events.column import ArrowColumn, BoolArray, Column, Int64Array, unify
 from cepheid.events.convert import column_of
 from cepheid.events.event_time import EventTimes, check_time, event_times
 from cepheid.events.schema import Schema
-from cepheid.events.text import encode_text
+from cepheid.events.text import chunks_of, encode_text
 from cepheid.events.types import Kind
 
 
@@ -95,12 +96,7 @@ def read_events(table: Any, schema: Schema) -> EventBatch:
                 remedy=f"the columns are: {', '.join(table.column_names) or 'none'}",
             )
     times = event_times(table.column(schema.time), schema.time_unit, schema.time)
-    codes: Int32Array | None = None
-    names: tuple[str, ...] = ()
-    untyped: BoolArray | None = None
-    if schema.type is not None:
-        codes, names, untyped = _event_types(table.column(schema.type), schema.type)
-
+    untyped = None if schema.type is None else _untyped(table.column(schema.type), schema.type)
     rows: Int64Array | None = None
     rejected = NOTHING_REJECTED
     if times.bad is not None or untyped is not None:
@@ -113,24 +109,26 @@ def read_events(table: Any, schema: Schema) -> EventBatch:
     if order is not None:
         time_us = time_us[order]
         rows = order if rows is None else rows[order]
-    if codes is not None and rows is not None:
-        codes = codes[rows]
     n_floored = {schema.time: times.n_floored} if times.n_floored else {}
-    return EventBatch(table, schema, time_us, codes, names, rows, rejected, n_floored)
+    return EventBatch(table, schema, time_us, rows, rejected, n_floored)
 
 
-def _event_types(values: Any, name: str) -> tuple[Int32Array, tuple[str, ...], BoolArray | None]:
-    """Codes of the event types, their names, and where there is none (None: nowhere)."""
+def _untyped(values: Any, name: str) -> BoolArray | None:
+    """Where an event has no type (None: nowhere)."""
     kind = data_type(values.type).kind
     if kind is Kind.NULL:
-        return np.zeros(len(values), np.int32), (), np.ones(len(values), np.bool_)
+        return np.ones(len(values), np.bool_)
     if kind is not Kind.TEXT:
         raise SchemaError(
             f"the column {name!r} of type {values.type} cannot be the type of events, which is text",
             remedy="cast it to text",
         )
-    codes, valid, dictionary = encode_text(values)
-    return codes.astype(np.int32, copy=False), tuple(dictionary.to_pylist()), None if valid is None else ~valid
+    if pa.types.is_dictionary(values.type) or pa.types.is_run_end_encoded(values.type):
+        _, valid, _ = encode_text(values)  # NULL may stand in the dictionary
+        return None if valid is None else ~valid
+    if values.null_count == 0:
+        return None
+    return np.concatenate([~numpy_of(chunk.is_valid()) for chunk in chunks_of(values)])
 
 
 def _rejected(schema: Schema, times: EventTimes, untyped: BoolArray | None) -> Rejected:

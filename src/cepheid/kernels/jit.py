@@ -38,6 +38,7 @@ def _machine_types() -> dict[str, Any]:
         "Ints": ints,
         "Floats": floats,
         "Bytes": nulls,
+        "Words": types.uint64[::1],
         # kernels that are called by address: see `signatures`
         "Helper": helper,
         "Free": free,

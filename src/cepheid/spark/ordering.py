@@ -62,13 +62,10 @@ def by_all_columns(batch: EventBatch, keys: Sequence[str]) -> Ordered:
         n_tied = len(places)
     if not n_tied and not keys:
         return Ordered(batch, 0)
-    codes = None if batch.type_codes is None else batch.type_codes[order]
     ordered = EventBatch(
         batch.table,
         batch.schema,
         batch.time_us,
-        codes,
-        batch.type_names,
         batch.rows_of(order),
         batch.rejected,
         dict(batch.n_floored),

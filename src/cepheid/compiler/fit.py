@@ -1,0 +1,138 @@
+"""Which elements of a plan can take each event, by its type."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cepheid.compiler.load import text_kernel
+from cepheid.events.batch import EventBatch
+from cepheid.events.text import chunks_of
+from cepheid.kernels import texts as k
+from cepheid.plan.automaton import Element
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+MANY_EVENTS = 20_000
+"""From so many on the kernel that looks texts up takes less time than loading it does."""
+
+_MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93)
+"""Odd, with well-mixed bits."""
+
+_MOST_SLOT_BITS = 12
+
+
+def fitting_by_type(elements: Sequence[Element], batch: EventBatch) -> tuple[Ints, Ints]:
+    """The events of which some element takes the type.
+
+    Returns:
+        their positions, ascending, and for each the elements as bits: int64, both of shape (n,).
+    """
+    if batch.schema.type is None:
+        everything = sum(1 << e.index for e in elements)
+        return np.arange(len(batch)), np.full(len(batch), everything, np.int64)
+    of_any_type = sum(1 << e.index for e in elements if not e.types)
+    names = sorted({name for element in elements for name in element.types})
+    of_type = {name: of_any_type | sum(1 << e.index for e in elements if name in e.types) for name in names}
+    if batch.rows is None and len(batch) >= MANY_EVENTS:
+        found = _looked_up(batch.table.column(batch.schema.type), of_type, of_any_type)
+        if found is not None:
+            return found
+    lookup = np.array([of_type.get(name, of_any_type) for name in batch.type_names] or [0], np.int64)
+    codes = batch.type_codes
+    assert codes is not None
+    fit = lookup.take(codes)
+    positions = np.flatnonzero(fit != 0)
+    return positions, fit[positions]
+
+
+def _looked_up(values: Any, known: Mapping[str, int], otherwise: int) -> tuple[Ints, Ints] | None:
+    """The texts of a column for which ``known``, or else ``otherwise``, is not 0: their rows, and what it is.
+
+    Returns:
+        None where the bytes of the texts do not lie one after the other.
+    """
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)) or sys.byteorder != "little":
+        return None
+    table = lookup_table(known, otherwise)
+    if table is None:
+        return None
+    parts: list[tuple[Ints, Ints]] = []
+    done = 0
+    for chunk in chunks_of(values):
+        n = len(chunk)
+        wide = pa.types.is_large_string(chunk.type)
+        whole: NDArray[Any] = np.frombuffer(chunk.buffers()[1], np.int64 if wide else np.int32)
+        offsets = whole[chunk.offset : chunk.offset + n + 1]
+        begin, end = int(offsets[0]), int(offsets[-1])
+        raw = np.frombuffer(chunk.buffers()[2] or b"", np.uint8)[begin:end]
+        if end - begin == n and bool((offsets[1:] - offsets[:-1] == 1).all()):
+            numbers, found = _bytes_looked_up(raw, known, otherwise)
+        else:
+            # Words are read whole, and the one after the last, too.
+            words = np.zeros(len(raw) // 8 + 2, np.uint64)
+            words.view(np.uint8)[: len(raw)] = raw
+            numbers, found = np.empty(n, np.int64), np.empty(n, np.int64)
+            with np.errstate(over="ignore"):  # in plain Python, products of words are reported when they wrap
+                n_found = text_kernel()(offsets.astype(np.int64) - begin, words, *table, numbers, found)
+            numbers, found = numbers[:n_found], found[:n_found]
+        if done:
+            numbers += done
+        parts.append((numbers, found))
+        done += n
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def _bytes_looked_up(texts: NDArray[np.uint8], known: Mapping[str, int], otherwise: int) -> tuple[Ints, Ints]:
+    """The same for texts of one byte each."""
+    lookup = np.full(256, otherwise, np.int64)
+    for text, value in known.items():
+        if len(text.encode()) == 1:
+            lookup[ord(text)] = value
+    numbers = np.flatnonzero((lookup != 0).take(texts))
+    return numbers, lookup.take(texts.take(numbers))
+
+
+def lookup_table(known: Mapping[str, int], otherwise: int) -> tuple[Words, Words, Ints] | None:
+    """The arrays ``lookup``, ``rest`` and ``values`` of `kernels.texts` for some texts and their values.
+
+    Returns:
+        None where no multiplier gives each text a slot of its own.
+    """
+    words = {text: _words_of(text.encode()) for text in known}
+    for bits in range(max(4, (4 * len(known)).bit_length()), _MOST_SLOT_BITS + 1):
+        for multiplier in _MULTIPLIERS:
+            slots = {text: _slot(text.encode(), words[text][0], multiplier, 64 - bits) for text in known}
+            if len(set(slots.values())) < len(known):
+                continue
+            table = np.full(k.LOOKUP_HEADER + (k.SLOT_WIDTH << bits), k.NO_TEXT, np.uint64)
+            table[k.L_MULTIPLIER], table[k.L_SHIFT] = multiplier, 64 - bits
+            rest: list[int] = []
+            for number, (text, slot) in enumerate(slots.items(), start=1):
+                first, *further = words[text]
+                place = k.LOOKUP_HEADER + slot * k.SLOT_WIDTH
+                table[place : place + k.SLOT_WIDTH] = (len(text.encode()), first, number, len(rest))
+                rest.extend(further)
+            values = np.array([otherwise, *known.values()], np.int64)
+            return table, np.array([*rest, 0], np.uint64), values
+    return None
+
+
+def _words_of(text: bytes) -> list[int]:
+    return [int.from_bytes(text[i : i + 8], "little") for i in range(0, max(1, len(text)), 8)]
+
+
+def _slot(text: bytes, first: int, multiplier: int, shift: int) -> int:
+    """The slot in which `kernels.texts.look_up_texts` looks for a text."""
+    key = first ^ len(text)
+    if len(text) > 8:
+        key ^= int.from_bytes(text[-8:], "little") * 0x9E3779B97F4A7C15 % 2**64
+    return key * multiplier % 2**64 >> shift
