@@ -94,7 +94,8 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
     fits = fit != 0
     if not fits.all():
         positions, fit = positions[fits], fit[fits]
-    return _gather(compiled, batch, fit, partition, None if len(positions) == n else positions, null_keys)
+    selected = None if len(positions) == n else positions
+    return _gather(compiled, batch, fit, partition, selected, null_keys, sparse=4 * len(positions) < n)
 
 
 def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> KernelEvents | None:
@@ -227,7 +228,7 @@ def _gather(
 
     Args:
         compiled, batch: the plan, and the events.
-        fit: the elements that each event fits, for all events, or if ``sparse`` for the selected ones.
+        fit: the elements that each of the selected events fits.
         partition: the partition of each event of the batch, or None.
         selected: the positions of the events that the kernel is to see; None for all.
         null_keys: the positions of events without a partition.
@@ -238,7 +239,8 @@ def _gather(
     columns: dict[Request, Column] = {}
     for request in (*requests.ints, *requests.floats):
         if request.expression is not None:
-            columns[request] = _requested(compiled, batch, request, fit, selected if sparse else None)
+            few = sparse or request.variables
+            columns[request] = _requested(compiled, batch, request, fit, selected if few else None)
     texts = [r for r in columns if r.shape.text]
     for request, column in zip(texts, unify([columns[r] for r in texts]), strict=True) if len(texts) > 1 else ():
         columns[request] = column
@@ -254,26 +256,26 @@ def _gather(
     grid = ints[:int_nulls].reshape(k.FIRST_COLUMN + n_ints, kept)
     masks: list[Bools] = []
 
-    def fill(target: NDArray[Any], values: NDArray[Any], *, whole: bool) -> None:
-        """From values of all events (``whole``) or of the selected ones."""
-        if selected is None or not whole:
+    def fill(target: NDArray[Any], values: NDArray[Any]) -> None:
+        """From values of all events, or of the selected ones."""
+        if selected is None or len(values) == kept:
             target[:] = values
         else:
             values.take(selected, out=target, mode="clip")  # which asks for no copy of the target
 
-    fill(grid[k.TIME_COLUMN], batch.time_us, whole=True)
+    fill(grid[k.TIME_COLUMN], batch.time_us)
     grid[k.FIT_COLUMN] = fit
     for number, request in enumerate((*requests.ints, *requests.floats)):
         target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
         if request.expression is None:
             source = batch.time_us if request == TIME else partition
             assert source is not None
-            fill(target, source, whole=True)
+            fill(target, source)
             continue
         values, valid = _shaped(columns[request], request)
-        fill(target, values, whole=not sparse)
+        fill(target, values)
         if valid is not None:
-            missing = ~valid if selected is None or sparse else ~valid[selected]
+            missing = ~valid if selected is None or len(valid) == kept else ~valid[selected]
             if missing.any():
                 places[number] = len(masks)
                 masks.append(missing)
