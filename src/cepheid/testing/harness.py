@@ -26,7 +26,7 @@ Bindings = tuple[tuple[str, int], ...]
 
 
 def arrow_type(dtype: DataType) -> Any:
-    """An Arrow type for a scalar type."""
+    """An Arrow type for a scalar type, or a list."""
     match dtype.kind:
         case Kind.BOOL:
             return pa.bool_()
@@ -42,6 +42,8 @@ def arrow_type(dtype: DataType) -> Any:
             return pa.duration("us")
         case Kind.DECIMAL:
             return pa.decimal128(dtype.precision or 18, dtype.scale or 0)
+        case Kind.LIST if dtype.element is not None:
+            return pa.list_(arrow_type(dtype.element))
     raise TypeError(f"no Arrow type for {dtype}")
 
 

@@ -34,7 +34,7 @@ from cepheid.language.tree import (
     Remote,
 )
 from cepheid.testing.oracle_events import OracleEvent
-from cepheid.testing.oracle_functions import FUNCTIONS, as_float, compare, fits_int64, in_type
+from cepheid.testing.oracle_functions import FUNCTIONS, as_float, compare, fits_int64, from_python, in_type, to_python
 
 
 class Absent(Enum):
@@ -217,7 +217,7 @@ class Evaluator:
         registered = self.catalog.functions.get(call.function)
         if registered is not None:
             pairs = zip(values, registered.arguments, strict=True)
-            return registered.call(*(in_type(value, dtype) for value, dtype in pairs))
+            return from_python(registered.call(*(to_python(value, dtype) for value, dtype in pairs)), registered)
         return FUNCTIONS[call.function.lower()](self.types[call], *values)
 
     def _remote(self, remote: Remote, values: list[object]) -> object:

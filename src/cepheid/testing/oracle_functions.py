@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import TypeAlias, cast
 
+from cepheid.errors import DataError
 from cepheid.events.types import DataType, Kind
+from cepheid.language.bound import Function
 
 ROUNDING = Context(prec=400)
 """Wide enough that only the rounding that is asked for happens, for every float."""
@@ -16,6 +19,7 @@ Builtin: TypeAlias = Callable[..., object]
 """Gets the type of the result and the values of the arguments, None for NULL."""
 
 DAY_US = 86_400_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def fits_int64(value: int) -> int | None:
@@ -52,6 +56,52 @@ def _strict(function: Callable[..., object]) -> Builtin:
 def in_type(value: object, dtype: DataType) -> object:
     """``value`` as a value of ``dtype``: numbers become floats where floats are asked for."""
     return as_float(value) if dtype.kind is Kind.FLOAT and value is not None else value
+
+
+def to_python(value: object, dtype: DataType) -> object:
+    """``value`` as a registered function gets it: times as `datetime` (UTC), durations as `timedelta`."""
+    if value is None:
+        return None
+    match dtype.kind:
+        case Kind.TIMESTAMP:
+            return EPOCH + timedelta(microseconds=cast(int, value))
+        case Kind.DURATION:
+            return timedelta(microseconds=cast(int, value))
+        case _:
+            return in_type(value, dtype)
+
+
+PYTHON_TYPES: Mapping[Kind, type] = {
+    Kind.BOOL: bool,
+    Kind.INT: int,
+    Kind.FLOAT: float,
+    Kind.DECIMAL: Decimal,
+    Kind.TEXT: str,
+    Kind.TIMESTAMP: datetime,
+    Kind.DURATION: timedelta,
+}
+
+
+def from_python(value: object, function: Function) -> object:
+    """What a registered function gave, as a value.
+
+    Raises:
+        DataError: it is not of the declared type.
+    """
+    kind = function.result.kind
+    if kind is Kind.FLOAT and isinstance(value, int | Decimal) and not isinstance(value, bool):
+        value = float(value)
+    if value is not None and (
+        not isinstance(value, PYTHON_TYPES[kind]) or isinstance(value, bool) != (kind is Kind.BOOL)
+    ):
+        raise DataError(
+            f"the function {function.name} gave {value!r}, which is no {function.result}",
+            remedy="declare the type that it gives",
+        )
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        return (moment - EPOCH) // timedelta(microseconds=1)
+    return value // timedelta(microseconds=1) if isinstance(value, timedelta) else value
 
 
 def _coalesce(dtype: DataType, *values: object) -> object:

@@ -21,7 +21,7 @@ from hypothesis.vendor.pretty import RepresentationPrinter
 
 from cepheid.errors import QueryError
 from cepheid.events.schema import Schema
-from cepheid.events.types import FLOAT, INT, TEXT, TIMESTAMP, decimal, set_of
+from cepheid.events.types import FLOAT, INT, TEXT, TIMESTAMP, decimal, list_of, set_of
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery, Catalog, Store
 from cepheid.language.parser import parse
@@ -29,6 +29,7 @@ from cepheid.language.tree import And, AnyOf, Attribute, Event, Not, Or, Pattern
 from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.strategies_conditions import Name, condition, pick
 from cepheid.testing.strategies_features import Features
+from cepheid.testing.strategies_functions import REGISTERED
 
 __all__ = ["CATALOG", "SCHEMA", "Example", "Features", "examples", "queries", "queries_with_text", "streams"]
 
@@ -40,7 +41,16 @@ MOST_NAMES = 6
 TYPES = ("A", "B", "C", "D")
 
 SCHEMA = Schema(
-    fields={"ts": TIMESTAMP, "kind": TEXT, "k": INT, "x": INT, "f": FLOAT, "d": decimal(6, 2), "s": TEXT},
+    fields={
+        "ts": TIMESTAMP,
+        "kind": TEXT,
+        "k": INT,
+        "x": INT,
+        "f": FLOAT,
+        "d": decimal(6, 2),
+        "s": TEXT,
+        "l": list_of(INT),
+    },
     time="ts",
     type="kind",
     types=TYPES,
@@ -51,9 +61,10 @@ CATALOG = Catalog(
     stores={
         "levels": Store("levels", (INT,), {"top": INT, "known": set_of(INT)}),
         "pairs": Store("pairs", (INT, INT), {"": INT}),
-    }
+    },
+    functions=REGISTERED,
 )
-"""The stores that queries with `Features.REMOTE` read."""
+"""The stores that queries with `Features.REMOTE` read, and the functions that some with `Features.FUNCTIONS` call."""
 
 STORES: Mapping[str, Mapping[object, object]] = {
     "levels": {1: {"top": 2, "known": frozenset({0, 1})}, 2: {"top": None}},
@@ -81,7 +92,7 @@ class Example:
     def __repr__(self) -> str:
         rows = "\n".join(
             f"  {event.time / SECOND_US:g} {event.source}:{event.order} {event.type} "
-            + " ".join(f"{name}={event.values[name]}" for name in ("k", "x", "f", "d", "s"))
+            + " ".join(f"{name}={event.values[name]}" for name in DOMAINS)
             for event in self.events
         )
         return f"Example(\n{self.text}\n{rows}\n)"
@@ -373,6 +384,7 @@ DOMAINS: Mapping[str, tuple[object, ...]] = {
     "f": (1.5, 0.0, 2.0, 1.0, -0.0, -1.5),
     "d": (Decimal("1.50"), Decimal("0.25"), Decimal("2.00"), Decimal("-1.00")),
     "s": ("a", "b", "ab", "", "ä"),
+    "l": ((1,), (), (0, 2), (1, None)),
 }
 """Attribute -> its values, the commonest first."""
 

@@ -91,6 +91,49 @@ FORMS: Mapping[str, tuple[str, ...]] = {
         "second({v}.ts) {o} second({w}.ts)",
         "sign({v}.f) {o} sign({w}.x)",
     ),
+    "texts": (
+        "concat({v}.s, {w}.s) {o} 'ab'",
+        "concat({v}.s, {w}.s) {o} {q}.s",
+        "starts_with({v}.s, {w}.s)",
+        "NOT ends_with({v}.s, {w}.s)",
+        "concat({v}.s, {w}.s) LIKE 'a%'",
+        "concat({v}.s, {w}.s) NOT LIKE '_b'",
+        "concat({v}.s, {w}.s) IN ('a', {w}.s, 'ab')",
+        "{v}.s IN ('a', {w}.s)",
+        "coalesce({v}.s, {w}.s) {o} 'a'",
+        "length(concat({v}.s, {w}.s)) {o} {w}.x",
+        "max({p}.s) {o} 'a'",
+        "min({p}.s) {o} {q}.s",
+    ),
+    "lists": (
+        "{v}.x IN {w}.l",
+        "{v}.k NOT IN {w}.l",
+        "{v}.x + {w}.x IN {v}.l",
+        "({v}.x IN {w}.l OR {v}.k = 2)",
+    ),
+    "hosted": (
+        "near({v}.x, {w}.k)",
+        "NOT near({v}.x, {w}.x)",
+        "(near({v}.x, {w}.k) OR {v}.s = {w}.s)",
+        "near({v}.x, {v}.k)",
+        "joined({v}.s, {w}.s) {o} {w}.s",
+        "mean({v}.f, {w}.d) {o} {w}.x",
+        "mean({v}.x, {w}.f) + {v}.x {o} 1.5",
+        "later({v}.ts, {w}.ts - {v}.ts) {o} {w}.ts",
+        "near(count({p}), {q}.x)",
+        "near(max({p}.x), {q}.k)",
+        "joined(min({p}.s), {q}.s) IS NOT NULL",
+        "{v}.d + {w}.x {o} 2",
+        "least({v}.d, {w}.x) {o} 1",
+        "year({v}.ts + ({w}.ts - {v}.ts)) {o} 1970",
+    ),
+    "hosted loop": (
+        "near(prev({b}).x, {b}.x)",
+        "near({b}.x, count({b}))",
+        "near(first({b}).x, last({b}).k)",
+        "concat(prev({b}).s, {b}.s) <> {q}.s",
+        "near({b}.x, {q}.x)",
+    ),
     "remote": (
         "{v}.x <= REMOTE levels[{w}.k].top",
         "{v}.x IN REMOTE levels[{w}.k].known",
@@ -138,7 +181,7 @@ def condition(draw: st.DrawFn, names: Sequence[Name], features: Features) -> str
     if Features.LOGIC in features:
         kinds += ["or", "not", "null"]
     if Features.FUNCTIONS in features:
-        kinds += ["function"]
+        kinds += ["function", "texts", "lists", "hosted"] + ["hosted loop"] * some_loop
     if Features.REMOTE in features:
         kinds += ["remote"] * 2
     kind = pick(draw, kinds)
