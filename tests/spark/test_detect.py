@@ -200,6 +200,32 @@ def test_keys_that_spark_does_not_compute(spark, frame: DataFrame, table: pa.Tab
     assert_same(detect(frame, text, catalog=catalog, **COLUMNS), expected)
 
 
+def test_conditions_that_only_python_computes(spark, frame: DataFrame, table: pa.Table):
+    most = 20
+
+    def near(v: int, w: int) -> bool:
+        return abs(v - w) < most
+
+    catalog = Catalog(functions={"near": Function("near", (types.INT, types.INT), types.BOOL, near)})
+    text = (
+        "PATTERN SEQ(A a, B b, C c) WHERE SAME[key] AND near(a.v, b.v) AND NOT near(b.v, c.v) "
+        f"AND concat(a.unused, b.unused) < c.unused WITHIN 40 ms POLICY any {RETURN}"
+    )
+    expected = at_once(table, text, catalog, **COLUMNS)
+    assert len(expected) > 5
+    assert_same(detect(frame, text, catalog=catalog, **COLUMNS), expected)
+
+
+def test_a_function_between_events_that_raises_fails_the_job(spark, frame: DataFrame):
+    def fails(v: int, w: int) -> bool:
+        raise ValueError("no")
+
+    catalog = Catalog(functions={"f": Function("f", (types.INT, types.INT), types.BOOL, fails)})
+    text = "PATTERN SEQ(A a, B b) WHERE SAME[key] AND f(a.v, b.v) WITHIN 20 ms RETURN a.id AS a"
+    with pytest.raises(PythonException, match=r"1:43: the function f raised ValueError: no, for .*, on a at 1970"):
+        detect(frame, text, catalog=catalog, **COLUMNS).collect()
+
+
 def test_types_travel(spark):
     schema = T.StructType(
         [

@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from cepheid.compiler.vector import evaluate
+from cepheid.errors import DataError
 from cepheid.events.arrow_types import arrow_type
 from cepheid.events.column import AnyColumn
 from cepheid.events.convert import arrow_of, column_of
@@ -104,11 +105,13 @@ class KeyComputation:
         types: the Arrow type of each.
         functions: registered functions, by name.
         output: the Arrow schema of the result: the columns that come in, then the keys.
+        text: of the query, for errors.
     """
 
     expressions: tuple[tree.Expression, ...]
     functions: Mapping[str, Function]
     output: Any
+    text: str = ""
 
     @staticmethod
     def fields(bound: BoundQuery) -> list[tuple[str, Any]]:
@@ -132,4 +135,8 @@ class KeyComputation:
                 values = pa.compute.struct_field(values, name)
             return column_of(values, ".".join(node.path))[0]
 
-        return arrow_of(evaluate(expression, resolve, batch.num_rows, self.functions))
+        try:
+            return arrow_of(evaluate(expression, resolve, batch.num_rows, self.functions))
+        except DataError as error:  # of a registered function
+            error.located(self.text)
+            raise
