@@ -44,3 +44,11 @@ def test_run_end_encoded_columns():
     runs = pa.RunEndEncodedArray.from_arrays([2], [dt.date(2024, 1, 1)])
     table = pa.table({"t": [1, 2], "kind": ["A", "B"], "i": [1, 2], "v": runs})
     assert cep.match(table, PAIRS, time="t", type="kind", time_unit="s")["v"].to_pylist() == [dt.date(2024, 1, 1)]
+
+
+def test_a_placeholder_for_a_time_is_near_to_no_other():
+    # The least int64 stands for NULL in many systems; what lies between it and today does not fit int64.
+    moments = pa.array([-(2**63), 1_700_000_000_000_000]).cast(pa.timestamp("us"))
+    table = pa.table({"t": moments, "kind": ["A", "B"], "i": [1, 2], "v": [1, 2]})
+    with pytest.warns(UserWarning, match="beyond the range of times"):
+        assert len(cep.match(table, PAIRS + " POLICY any", time="t", type="kind")) == 0

@@ -6,9 +6,11 @@ What a command needs is imported when it runs, so that ``--help`` answers at onc
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +31,8 @@ class App(typer.Typer):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command of ``sys.argv``; ends the process."""
+        # As an exception it lets files that are being written be taken away again.
+        signal.signal(signal.SIGTERM, _end)
         try:
             return super().__call__(*args, **kwargs)
         except CepheidError as error:
@@ -41,6 +45,10 @@ class App(typer.Typer):
             # Whoever read our output has seen enough. Python would complain once more when it closes it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(141)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    sys.exit(128 + number)
 
 
 app = App(

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from cepheid.connectors.writing import write_json_lines
+from cepheid.connectors.writing import rows_of, write_json_lines
 from cepheid.job.report import Report, Step
 
 _VERBS = {"read": "reading", "match": "matching", "write": "writing"}
@@ -65,7 +65,7 @@ def show_matches(matches: Any, n_matches: int, n_rows: int) -> None:
     for name in shown.column_names:
         numeric = _is_number(shown.schema.field(name).type)
         table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
-    for row in shown.to_pylist():
+    for row in rows_of(shown):
         table.add_row(*(escape(written(value)) for value in row.values()))
     console.print(table)
     if n_matches > len(shown):

@@ -226,6 +226,12 @@ def _read_slowly(
     return table.filter(pa.array(~is_bad)) if is_bad.any() else table
 
 
+def row_lines(path: Path, options: CsvOptions) -> Sequence[int]:
+    """The line, from 1, on which each row with the right number of fields begins."""
+    names = _header(path, options)
+    return [] if names is None else _scan(path, options, len(names)).good
+
+
 @dataclass
 class _Scan:
     """Where the rows of a file are: lines from 1, the header and empty lines left out.

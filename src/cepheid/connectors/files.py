@@ -51,12 +51,14 @@ class FileTable:
         table: the good rows, ordered by file and row, which is the default order key of files.
         rejected: the others, with the columns of `REJECTED_SCHEMA`.
         files: that were read, in order.
+        n_rows: how many rows of the table each file gave.
         n_bytes: read, after unpacking.
     """
 
     table: Any
     rejected: Any
     files: tuple[Path, ...]
+    n_rows: tuple[int, ...]
     n_bytes: int
 
 
@@ -116,10 +118,7 @@ def _read(
     kind = source.format or format_of(file)
     match kind:
         case "csv":
-            options = source.csv
-            if file.name.removesuffix(".gz").removesuffix(".zip").endswith(".tsv") and options == CsvOptions():
-                options = CsvOptions(delimiter="\t")
-            return read_csv(file, declared, options, rejections, only)
+            return read_csv(file, declared, csv_options(file, source), rejections, only)
         case "jsonl":
             return read_json_lines(file, declared, rejections, only)
         case "parquet":
@@ -130,6 +129,13 @@ def _read(
     raise DataError(
         f"the format of {file} cannot be told from its name", remedy=f'name it: format = "csv" (or one of {known})'
     )
+
+
+def csv_options(file: Path, source: FileSource) -> CsvOptions:
+    """How a CSV file of ``source`` is written: with tabs where its name says so and nothing else does."""
+    if file.name.removesuffix(".gz").removesuffix(".zip").endswith(".tsv") and source.csv == CsvOptions():
+        return CsvOptions(delimiter="\t")
+    return source.csv
 
 
 def _joined(
@@ -162,7 +168,7 @@ def _joined(
     else:
         whole = pa.table({name: pa.array([], _empty_type(kind)) for name, kind in declared.items()})
     rejected = pa.concat_tables([REJECTED_SCHEMA.empty_table(), *(r.table() for _, r in reads)])
-    return FileTable(whole, rejected, tuple(files), n_bytes)
+    return FileTable(whole, rejected, tuple(files), tuple(table.num_rows for table, _ in reads), n_bytes)
 
 
 def _empty_type(kind: ColumnType) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,16 @@ class _Lines:
     floats: set[str] = field(default_factory=set)
 
 
+def object_lines(path: Path) -> Sequence[int]:
+    """The lines, from 1, that are not empty."""
+    with reading(path) as stream:
+        return [number for number, line in enumerate(stream, start=1) if _object_text(line, number)]
+
+
+def _object_text(line: bytes, number: int) -> bytes:
+    return line.strip(b"\xef\xbb\xbf \t\r\n" if number == 1 else b" \t\r\n")
+
+
 def _read_slowly(path: Path, schema: Any, declared: Mapping[str, ColumnType], rejections: Rejections) -> Any:
     lines = _Lines(kinds={name: kind for name, t in declared.items() if (kind := _KINDS.get(t.form))})
     found: list[tuple[int, str | None, str, bytes]] = []
@@ -108,7 +118,7 @@ def _read_slowly(path: Path, schema: Any, declared: Mapping[str, ColumnType], re
     with reading(path) as stream:
         for number, line in enumerate(stream, start=1):
             n_bytes += len(line)
-            text = line.strip(b"\xef\xbb\xbf \t\r\n" if number == 1 else b" \t\r\n")
+            text = _object_text(line, number)
             if not text:
                 continue
             problem = _problem(text, lines, declared)

@@ -152,7 +152,8 @@ def _write_csv(table: Any, stream: IO[bytes]) -> None:
         if _is_csv_value(column.type):
             continue
         texts = [
-            None if v is None else json.dumps(_plain(v), ensure_ascii=False) for v in table[column.name].to_pylist()
+            None if row["x"] is None else json.dumps(_plain(row["x"]), ensure_ascii=False)
+            for row in rows_of(pa.table({"x": table[column.name]}))
         ]
         flat = flat.set_column(position, column.name, pa.array(texts, pa.string()))
     pacsv.write_csv(flat, stream)
@@ -177,11 +178,40 @@ def write_json_lines(table: Any, stream: IO[bytes]) -> None:
     """Each row as a JSON object on a line: times in ISO 8601, decimals as text, lengths of time in seconds."""
     text = io.TextIOWrapper(stream, "utf-8", newline="\n", write_through=False)
     for batch in table.to_batches(max_chunksize=_N_BATCH_ROWS):
-        for row in batch.to_pylist():
+        for row in rows_of(pa.Table.from_batches([batch])):
             text.write(json.dumps(_plain(row), ensure_ascii=False))
             text.write("\n")
     # The stream stays open: it is not this function's.
     text.detach()
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """The rows of a table as Python has them; if it has no such time (year 25,000), all times as Arrow writes them."""
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except (OverflowError, ValueError):
+        # ValueError: nanoseconds, where pandas is not installed.
+        for form in (_in_utc, _as_text):
+            table = table.cast(pa.schema([(f.name, _with_times(f.type, form)) for f in table.schema]))
+        rows = table.to_pylist()
+    return rows
+
+
+def _with_times(arrow: Any, form: Callable[[Any], Any]) -> Any:
+    """A type with all times and dates in it, however deep, in another form."""
+    if pa.types.is_struct(arrow):
+        return pa.struct([(f.name, _with_times(f.type, form)) for f in arrow])
+    if pa.types.is_list(arrow):
+        return pa.list_(_with_times(arrow.value_type, form))
+    return form(arrow) if pa.types.is_timestamp(arrow) or pa.types.is_date(arrow) else arrow
+
+
+def _in_utc(arrow: Any) -> Any:
+    return pa.timestamp(arrow.unit, "UTC") if pa.types.is_timestamp(arrow) and arrow.tz is not None else arrow
+
+
+def _as_text(_: Any) -> Any:
+    return pa.string()
 
 
 def _plain(value: object) -> object:

@@ -20,7 +20,8 @@ from cepheid.events.types import Kind
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
-_LIMIT = np.iinfo(np.int64).max
+_LIMIT = 2**62
+"""Microseconds from the epoch that a time may be away, some 146,000 years: then every difference fits int64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,7 @@ def _scaled(raw: Int64Array, factor: int, valid: BoolArray | None, unit: str) ->
     """Whole units as microseconds; what would not fit is bad."""
     reasons: dict[int, str] = {}
     bad = None if valid is None else ~valid
-    if factor != 1 and len(raw):
+    if len(raw):
         limit = _LIMIT // factor
         if int(raw.max()) > limit or int(raw.min()) < -limit:
             outside = (raw > limit) | (raw < -limit)
@@ -115,7 +116,8 @@ def _scaled(raw: Int64Array, factor: int, valid: BoolArray | None, unit: str) ->
             reasons = {int(row): f"{raw[row]} {unit} is beyond the range of times" for row in np.flatnonzero(outside)}
             bad = outside if bad is None else bad | outside
             raw = np.where(outside, 0, raw)
-        raw = raw * factor
+        if factor != 1:
+            raw = raw * factor
     if bad is not None:
         raw = np.where(bad, 0, raw)
     return EventTimes(raw, bad, reasons)
@@ -151,8 +153,7 @@ def _from_floats(values: Any, factor: int, name: str) -> EventTimes:
     numbers, valid, _ = numbers_of(values, name)
     with np.errstate(over="ignore", invalid="ignore"):
         us = np.rint(numbers * factor)
-        # 2**63 is the first float beyond int64.
-        outside = ~(np.abs(us) < 2.0**63)
+        outside = ~(np.abs(us) <= _LIMIT)
     bad = None if valid is None else ~valid
     reasons: dict[int, str] = {}
     if outside.any():

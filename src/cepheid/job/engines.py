@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.connectors.rejected import N_RAW_MAX, REJECTED_SCHEMA
+from cepheid.connectors.writing import rows_of
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
@@ -25,12 +26,14 @@ class Found:
         matches: an Arrow table.
         n_matches: its rows.
         rejected: events that it could not use, with the columns of `REJECTED_SCHEMA`.
+        rejected_rows: which those are, counted through all tables.
         n_null_key: events with NULL in SAME, which are in no partition; None where the engine does not tell.
     """
 
     matches: Any
     n_matches: int
     rejected: Any
+    rejected_rows: Sequence[int]
     n_null_key: int | None = None
 
 
@@ -63,8 +66,9 @@ def match_local(
         parameters=dict(parameters),
         reject_null_keys=null_keys,
     )
-    rejected = _as_rejected(result.rejected, _raw_events(tables, result.rejected["row"].to_pylist()))
-    return Found(result.matches, result.n_matches, rejected, result.n_null_key)
+    rows = result.rejected["row"].to_pylist()
+    rejected = _as_rejected(result.rejected, _raw_events(tables, rows))
+    return Found(result.matches, result.n_matches, rejected, rows, result.n_null_key)
 
 
 def _raw_events(tables: Mapping[str | None, Any], rows: Sequence[int]) -> list[str]:
@@ -75,7 +79,7 @@ def _raw_events(tables: Mapping[str | None, Any], rows: Sequence[int]) -> list[s
     for table in tables.values():
         here = sorted(row for row in wanted if n_before <= row < n_before + len(table))
         for row, event in zip(
-            here, table.take(pa.array([row - n_before for row in here], pa.int64())).to_pylist(), strict=True
+            here, rows_of(table.take(pa.array([row - n_before for row in here], pa.int64()))), strict=True
         ):
             raw[row] = json.dumps(event, default=str, ensure_ascii=False)[:N_RAW_MAX]
         n_before += len(table)
@@ -120,7 +124,7 @@ def match_spark(
         parameters=parameters,
     ).toArrow()
     matches = _in_utc(_without_row(matches))
-    return Found(matches, len(matches), _rejected_of(tables, schema))
+    return Found(matches, len(matches), *_rejected_of(tables, schema))
 
 
 _ROW = "#row"
@@ -162,8 +166,8 @@ def _type_without_row(arrow: Any) -> Any:
     return arrow
 
 
-def _rejected_of(tables: Mapping[str | None, Any], schema: Schema) -> Any:
-    """The events without time or type, which Spark leaves out without a word."""
+def _rejected_of(tables: Mapping[str | None, Any], schema: Schema) -> tuple[Any, list[int]]:
+    """The events, and their rows, without time or type, which Spark leaves out without a word."""
     found, rows, n_before = [], [], 0
     for table in tables.values():
         own = schema if not schema.per_type else replace(schema, type=None, fields=_fields(table, schema), per_type={})
@@ -171,7 +175,7 @@ def _rejected_of(tables: Mapping[str | None, Any], schema: Schema) -> Any:
         found.append(rejected)
         rows += [n_before + row for row in rejected["row"].to_pylist()]
         n_before += len(table)
-    return _as_rejected(pa.concat_tables(found), _raw_events(tables, rows))
+    return _as_rejected(pa.concat_tables(found), _raw_events(tables, rows)), rows
 
 
 def _fields(table: Any, schema: Schema) -> dict[str, DataType]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,12 @@ import pyarrow as pa
 
 from cepheid.connectors.column_types import column_type
 from cepheid.connectors.csv_files import CsvOptions
-from cepheid.connectors.files import FileSource, read_files
+from cepheid.connectors.files import FileSource, FileTable, read_files
 from cepheid.connectors.locations import is_listed
+from cepheid.connectors.places import places
 from cepheid.connectors.rejected import REJECTED_SCHEMA
 from cepheid.connectors.writing import check_writable, writing
-from cepheid.errors import JobError, QueryError
+from cepheid.errors import DataError, JobError, QueryError, SchemaError
 from cepheid.events.ingest import schema_of
 from cepheid.events.merge import read_tables
 from cepheid.events.schema import Schema
@@ -41,12 +42,14 @@ class Events:
         schema: of all of them.
         rejected: rows that could not be read, as `REJECTED_SCHEMA` says.
         n_bytes: read, after unpacking.
+        files: what each source is, and what was read of it.
     """
 
     tables: Mapping[str | None, Any]
     schema: Schema
     rejected: Any
     n_bytes: int
+    files: Sequence[tuple[FileSource, FileTable]]
 
     @property
     def n_rows(self) -> int:
@@ -115,7 +118,7 @@ def run(
 
     began = time.perf_counter()
     matches = found.matches if limit is None else found.matches.slice(0, limit)
-    rejected = pa.concat_tables([events.rejected, found.rejected])
+    rejected = pa.concat_tables([events.rejected, _placed(found, events)])
     sink, rejected_sink = _write(job, matches, rejected, progress)
     return Report(
         n_events=events.n_rows - len(found.rejected),
@@ -174,6 +177,7 @@ def _check_sinks(job: Job) -> None:
 def _events(job: Job, needed: set[str] | None, progress: Progress | None, n_events: int | None) -> Events:
     tables: dict[str | None, Any] = {}
     rejected = [REJECTED_SCHEMA.empty_table()]
+    files: list[tuple[FileSource, FileTable]] = []
     n_bytes = 0
     for section in job.model.source:
         only = None if needed is None else needed | {*section.order} | ({section.type} if section.type else set())
@@ -181,11 +185,52 @@ def _events(job: Job, needed: set[str] | None, progress: Progress | None, n_even
         def told(path: Path, number: int, total: int) -> None:
             _tell(progress, Step("read", path.name, number, total))
 
-        found = read_files(_file_source(job, section), only, told)
+        source = _file_source(job, section)
+        found = read_files(source, only, told)
+        files.append((source, found))
         tables[section.event] = found.table if n_events is None else found.table.slice(0, n_events)
         rejected.append(found.rejected)
         n_bytes += found.n_bytes
-    return Events(tables, _schema(job, tables), pa.concat_tables(rejected), n_bytes)
+    try:
+        schema = _schema(job, tables)
+    except SchemaError as error:
+        raise _without_rows(job, tables, pa.concat_tables(rejected)) or error from None
+    return Events(tables, schema, pa.concat_tables(rejected), n_bytes, files)
+
+
+def _without_rows(job: Job, tables: Mapping[str | None, Any], rejected: Any) -> DataError | None:
+    """What there is to say if a column is missed because there are no rows; None if there are some."""
+    if any(len(table) for table in tables.values()):
+        return None
+    sources = ", ".join(path for section in job.model.source for path in section.path)
+    if not len(rejected):
+        return DataError(
+            f"{sources}: no event is in it, nor a header that names columns", remedy="is it the right file, and whole?"
+        )
+    first = rejected.slice(0, 1).to_pylist()[0]
+    return DataError(
+        f"{sources}: none of its {len(rejected)} rows can be read; {_place_of(first)}: {first['reason']}",
+        remedy="JSON lines have one object on each line; correct the file, or its format",
+    )
+
+
+def _place_of(rejected: Mapping[str, Any]) -> str:
+    return f"{rejected['file']}, line {rejected['line']}" if rejected["line"] else str(rejected["file"])
+
+
+def _placed(found: Found, events: Events) -> Any:
+    """The rejected events of an engine with the files and lines that they come from."""
+    rows = found.rejected_rows
+    at: dict[int, tuple[str, int | None]] = {}
+    n_before = 0
+    for (source, read), table in zip(events.files, events.tables.values(), strict=True):
+        here = [row for row in rows if n_before <= row < n_before + len(table)]
+        at.update(zip(here, places(source, read, [row - n_before for row in here]), strict=True))
+        n_before += len(table)
+    columns = {name: found.rejected[name] for name in REJECTED_SCHEMA.names}
+    columns["file"] = pa.array([at[row][0] for row in rows], pa.string())
+    columns["line"] = pa.array([at[row][1] for row in rows], pa.int64())
+    return pa.table(columns, schema=REJECTED_SCHEMA)
 
 
 def _file_source(job: Job, section: SourceSection) -> FileSource:
@@ -230,8 +275,7 @@ def _warnings(events: Events, found: Found, rejected: Any, rejected_sink: Path |
     warnings = []
     if len(rejected) and events.n_rows == len(found.rejected):
         first = rejected.slice(0, 1).to_pylist()[0]
-        place = f" ({first['file']}, line {first['line']})" if first["line"] else ""
-        warnings.append(f"every row was rejected; the first because: {first['reason']}{place}")
+        warnings.append(f"every row was rejected; the first because: {first['reason']} ({_place_of(first)})")
     elif len(rejected) and rejected_sink is None:
         warnings.append('rejected rows are only counted; to see them add [rejected] with path = "rejected.csv"')
     return tuple(warnings)

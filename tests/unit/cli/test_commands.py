@@ -308,3 +308,25 @@ def test_demo(tmp_path, cepheid):
     assert "The worst 12 of 75 chains of growing delays" in out
     assert "336,776 events" in err
     assert (tmp_path / "demo.svg").read_text().startswith("<svg")
+
+
+def test_an_end_from_outside_leaves_nothing_half_written(folder):
+    code = """if True:
+    import sys, time
+    from cepheid.cli.main import app
+    from cepheid.connectors import writing
+    def slowly(table, stream):
+        stream.write(b"half")
+        stream.flush()
+        print("writing", flush=True)
+        time.sleep(60)
+    writing._WRITERS["csv"] = slowly
+    app(["run", "job.toml"])
+    """
+    (folder / "job.toml").write_text(JOB + '[sink]\npath = "out/matches.csv"\n')
+    running = subprocess.Popen([sys.executable, "-c", code], cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "writing\n"
+    running.terminate()
+    running.stdout.close()
+    assert running.wait() == 143
+    assert list((folder / "out").iterdir()) == []

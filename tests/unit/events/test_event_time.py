@@ -114,3 +114,12 @@ def test_times_that_are_null(kind):
     times = event_times(values, None, "t")
     assert times.bad.tolist() == [False, True, False, True]
     assert times.n_floored == (2 if kind not in (pa.timestamp("ms"), pa.date32()) else 0)
+
+
+@pytest.mark.parametrize("unit", [None, "us"])
+def test_differences_of_times_fit(unit):
+    raw = pa.array([-(2**63), -(2**62) - 1, -(2**62), 2**62, 2**62 + 1, 2**63 - 1, None])
+    values = raw if unit else raw.cast(pa.timestamp("us"))
+    times = event_times(values, unit, "t")
+    assert times.bad.tolist() == [True, True, False, False, True, True, True]
+    assert times.why(0) == "-9223372036854775808 us is beyond the range of times"
