@@ -186,32 +186,19 @@ def write_json_lines(table: Any, stream: IO[bytes]) -> None:
 
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
-    """The rows of a table as Python has them; if it has no such time (year 25,000), all times as Arrow writes them."""
+    """The rows of a table as Python has them.
+
+    Raises:
+        DataError: a time is beyond the years 1 to 9999, which Python does not have.
+    """
     try:
         rows: list[dict[str, Any]] = table.to_pylist()
-    except (OverflowError, ValueError):
-        # ValueError: nanoseconds, where pandas is not installed.
-        for form in (_in_utc, _as_text):
-            table = table.cast(pa.schema([(f.name, _with_times(f.type, form)) for f in table.schema]))
-        rows = table.to_pylist()
+    except OverflowError as error:
+        raise DataError(
+            f"a time is beyond the years 1 to 9999, and cannot be written as text ({error})",
+            remedy="write Parquet instead, or choose other columns with RETURN",
+        ) from error
     return rows
-
-
-def _with_times(arrow: Any, form: Callable[[Any], Any]) -> Any:
-    """A type with all times and dates in it, however deep, in another form."""
-    if pa.types.is_struct(arrow):
-        return pa.struct([(f.name, _with_times(f.type, form)) for f in arrow])
-    if pa.types.is_list(arrow):
-        return pa.list_(_with_times(arrow.value_type, form))
-    return form(arrow) if pa.types.is_timestamp(arrow) or pa.types.is_date(arrow) else arrow
-
-
-def _in_utc(arrow: Any) -> Any:
-    return pa.timestamp(arrow.unit, "UTC") if pa.types.is_timestamp(arrow) and arrow.tz is not None else arrow
-
-
-def _as_text(_: Any) -> Any:
-    return pa.string()
 
 
 def _plain(value: object) -> object:

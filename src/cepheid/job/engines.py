@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from cepheid.connectors.rejected import N_RAW_MAX, REJECTED_SCHEMA
 from cepheid.connectors.writing import rows_of
+from cepheid.errors import DataError
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
@@ -79,11 +80,29 @@ def _raw_events(tables: Mapping[str | None, Any], rows: Sequence[int]) -> list[s
     for table in tables.values():
         here = sorted(row for row in wanted if n_before <= row < n_before + len(table))
         for row, event in zip(
-            here, rows_of(table.take(pa.array([row - n_before for row in here], pa.int64()))), strict=True
+            here, _readable(table.take(pa.array([row - n_before for row in here], pa.int64()))), strict=True
         ):
             raw[row] = json.dumps(event, default=str, ensure_ascii=False)[:N_RAW_MAX]
         n_before += len(table)
     return [raw[row] for row in rows]
+
+
+def _readable(table: Any) -> list[dict[str, Any]]:
+    """The rows; where a time is beyond what Python has, the plain values of it, in numbers where they are times."""
+    try:
+        return rows_of(table)
+    except DataError:
+        plain = table.select([f.name for f in table.schema if not pa.types.is_nested(f.type)])
+        times = [pa.types.is_timestamp(f.type) or pa.types.is_date(f.type) for f in plain.schema]
+        return rows_of(
+            pa.table(
+                [
+                    column.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64()) if is_time else column
+                    for column, is_time in zip(plain.columns, times, strict=True)
+                ],
+                names=plain.column_names,
+            )
+        )
 
 
 def _as_rejected(rejected: Any, raw: Sequence[str] | None = None) -> Any:

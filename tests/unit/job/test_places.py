@@ -81,9 +81,20 @@ def test_without_any_row_the_reason_is_told_and_not_a_missing_column(tmp_path, n
 
 
 def test_times_beyond_the_years_of_python(tmp_path):
-    job = JOB.replace(" RETURN a.t AS t", "") + '[sink]\npath = "out.jsonl"\n'
-    (tmp_path / "a.csv").write_text("t,kind,k\n9000000000000,A,1\n9000000000001,B,1\n")
-    run(parse(job.format(path='"a.csv"'), "job.toml", tmp_path))
-    match = json.loads((tmp_path / "out.jsonl").read_text())
-    assert match["first_time"].startswith("25024-08-24")
-    assert match["a"]["t"] == 9_000_000_000_000
+    job = JOB.replace(" RETURN a.t AS t", "") + '[sink]\npath = "{sink}"\n'
+    (tmp_path / "a.csv").write_text("t,kind,k\n4000000000000,A,1\n4000000000001,B,1\n")
+    with pytest.raises(DataError, match="beyond the years 1 to 9999"):
+        run(parse(job.format(path='"a.csv"', sink="out.jsonl"), "job.toml", tmp_path))
+    assert list(tmp_path.rglob("*.jsonl*")) == []
+    run(parse(job.format(path='"a.csv"', sink="out.parquet"), "job.toml", tmp_path))
+    assert len(pq.read_table(tmp_path / "out.parquet")) == 1
+
+
+def test_rejected_events_with_times_beyond_the_years_of_python(tmp_path):
+    times = pa.array([4 * 10**18, -(2**63)]).cast(pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"t": times, "kind": [None, "A"], "k": [1, 1]}), tmp_path / "a.parquet")
+    assert [reason for _, _, reason in rejected(tmp_path, "a.parquet")] == [
+        "the type is NULL",
+        "the time -9223372036854775808 us is beyond the range of times",
+    ]
+    assert json.loads((tmp_path / "bad" / "rows.jsonl").read_text().splitlines()[0])["raw"].startswith('{"t": 4000')
