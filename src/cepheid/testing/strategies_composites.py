@@ -16,7 +16,7 @@ from cepheid.language.parser import parse
 from cepheid.language.tree import Query
 from cepheid.testing.oracle import match
 from cepheid.testing.strategies import CATALOG, SCHEMA, STORES, Example, query_texts, streams
-from cepheid.testing.strategies_conditions import pick
+from cepheid.testing.strategies_choices import Drawn
 from cepheid.testing.strategies_features import Features
 
 INNER = "A"
@@ -59,9 +59,9 @@ def composites(draw: st.DrawFn, features: Features = Features.ALL, n_most: int =
     try:
         inner = bind(parse(inner_text), SCHEMA, catalog=CATALOG, text=inner_text)
         positive = [v for v in inner.variables.values() if not v.negated]
-        one = pick(draw, positive)
+        one = Drawn(draw).pick(positive)
         read = f"last({one.name})" if one.loop else one.name
-        other = pick(draw, positive)
+        other = Drawn(draw).pick(positive)
         count = f"count({other.name})"
         columns = [f"{read}.{name} AS {name}" for name in ("ts", "kind", "k", "f", "d", "s")]
         columns.append(f"{count if draw(st.booleans()) else f'{read}.x'} AS x")

@@ -1,20 +1,13 @@
-"""Hypothesis: random conditions over the variables of a random pattern, as text.
-
-Plain functions that draw, not strategies: making a strategy costs more than drawing from it.
-"""
+"""Random conditions over the variables of a random pattern, as text."""
 
 from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from hypothesis import strategies as st
-
+from cepheid.testing.strategies_choices import Choices
 from cepheid.testing.strategies_features import Features
-
-_T = TypeVar("_T")
 
 COMPARISONS = ("<=", "<>", "=", "<", ">=", ">")
 
@@ -160,12 +153,7 @@ class Name:
     negated: bool = False
 
 
-def pick(draw: st.DrawFn, options: Sequence[_T]) -> _T:
-    """One of ``options``, the first when shrunk."""
-    return options[0] if len(options) == 1 else draw(st.sampled_from(options))
-
-
-def condition(draw: st.DrawFn, names: Sequence[Name], features: Features) -> str:
+def condition(choices: Choices, names: Sequence[Name], features: Features) -> str:
     """One operand of AND."""
     positive = [name for name in names if not name.negated]
     some_loop = any(name.loop for name in positive)
@@ -184,19 +172,19 @@ def condition(draw: st.DrawFn, names: Sequence[Name], features: Features) -> str
         kinds += ["function", "texts", "lists", "hosted"] + ["hosted loop"] * some_loop
     if Features.REMOTE in features:
         kinds += ["remote"] * 2
-    kind = pick(draw, kinds)
+    kind = choices.pick(kinds)
     if kind in ("or", "not"):
         # Two negated variables in one condition are refused.
         simple = ["constant"]
         simple += ["cross"] if Features.CROSS in features and len(positive) > 1 else []
         simple += ["aggregate"] if Features.AGGREGATES in features else []
-        inner = [_of_kind(draw, pick(draw, simple), positive) for _ in range(2 if kind == "or" else 1)]
+        inner = [_of_kind(choices, choices.pick(simple), positive) for _ in range(2 if kind == "or" else 1)]
         return f"({' OR '.join(inner)})" if kind == "or" else f"NOT ({inner[0]})"
-    return _of_kind(draw, kind, names)
+    return _of_kind(choices, kind, names)
 
 
-def _of_kind(draw: st.DrawFn, kind: str, names: Sequence[Name]) -> str:
-    form = pick(draw, FORMS[kind])
+def _of_kind(choices: Choices, kind: str, names: Sequence[Name]) -> str:
+    form = choices.pick(FORMS[kind])
     positive = [name for name in names if not name.negated]
     chosen: dict[str, str] = {}
     for _, letter, _, _ in string.Formatter().parse(form):
@@ -204,26 +192,26 @@ def _of_kind(draw: st.DrawFn, kind: str, names: Sequence[Name]) -> str:
             continue
         match letter:
             case "v":
-                chosen[letter] = pick(draw, names).name
+                chosen[letter] = choices.pick(names).name
             case "w":
                 others = [name for name in positive if name.name != chosen.get("v")]
-                chosen[letter] = pick(draw, others or positive).name
+                chosen[letter] = choices.pick(others or positive).name
             case "p":
-                chosen[letter] = pick(draw, positive).name
+                chosen[letter] = choices.pick(positive).name
             case "q":
                 taken = (chosen.get("p"), chosen.get("b"))
                 others = [name for name in positive if name.name not in taken]
-                chosen[letter] = pick(draw, others or positive).name
+                chosen[letter] = choices.pick(others or positive).name
             case "b":
-                chosen[letter] = pick(draw, [name for name in positive if name.loop]).name
+                chosen[letter] = choices.pick([name for name in positive if name.loop]).name
             case "a":
-                chosen[letter] = pick(draw, tuple(CONSTANTS))
+                chosen[letter] = choices.pick(tuple(CONSTANTS))
             case "c":
-                chosen[letter] = pick(draw, CONSTANTS[chosen["a"]])
+                chosen[letter] = choices.pick(CONSTANTS[chosen["a"]])
             case "n" | "m":
-                chosen[letter] = pick(draw, NUMBERS)
+                chosen[letter] = choices.pick(NUMBERS)
             case "o":
-                chosen[letter] = pick(draw, COMPARISONS)
+                chosen[letter] = choices.pick(COMPARISONS)
             case _:
-                chosen[letter] = pick(draw, ("max", "min", "avg", "sum"))
+                chosen[letter] = choices.pick(("max", "min", "avg", "sum"))
     return form.format(**chosen)
