@@ -343,6 +343,9 @@ QUERY = "PATTERN SEQ(A a, B b) WITHIN 5 s"
 
 
 def test_faults_are_told_before_anything_runs(spark, frame: DataFrame):
+    for partitions in (0, -1, "2"):
+        with pytest.raises(SchemaError, match="partitions="):
+            detect(frame, QUERY, partitions=partitions, **COLUMNS)
     with pytest.raises(SchemaError, match="no column 'when'"):
         detect(frame, QUERY, time="when", type="kind")
     with pytest.raises(SchemaError, match="time_unit"):

@@ -111,6 +111,8 @@ def _wrong(bound: BoundQuery, name: str, value: object, dtype: DataType) -> Para
     remedy = f"give it {_EXPECTED[dtype.kind]}"
     if value is None:
         remedy += "; for NULL write IS NULL in the query"
+    elif dtype.kind is Kind.INT and isinstance(value, int) and not isinstance(value, bool):
+        remedy = "give it one that fits 64 bits"
     elif dtype.kind is Kind.INT and isinstance(value, (float, Decimal)):
         remedy += f", or write (1.0 * :{name}) in the query to compare with fractions"
     return _error(bound, name, f"the parameter :{name} is {article(dtype)}, and the value is {given}", remedy)

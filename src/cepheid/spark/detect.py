@@ -62,10 +62,13 @@ def detect(
 
     Raises:
         QueryError: the query cannot be read or does not fit the events.
-        SchemaError: a column is missing, has a clashing type, or a type that its role does not take.
+        SchemaError: a column is missing, has a clashing type, or a type that its role does not take; ``partitions`` is
+            no whole number from 1.
         ParameterError: a parameter is missing, unknown or of the wrong type.
         NotSupportedError: the DataFrame is a stream, or the query has a meaning that this version cannot run.
     """
+    if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
+        raise SchemaError(f"partitions= is {partitions!r}", remedy="give a whole number from 1, or leave it out")
     names = (order,) if isinstance(order, str) else tuple(order or ())
     read = Query.of(query)
     if isinstance(events, Mapping):

@@ -176,3 +176,8 @@ def test_pandas_times(tmp_path):
     assert filled("r.ts - a.ts < :p", p=pd.Timedelta(minutes=5)) == ["r.ts - a.ts < 5 min"]
     with pytest.raises(ParameterError, match="is a timestamp"):
         filled("a.ts > :p", p=pd.NaT)
+
+
+def test_a_whole_number_that_does_not_fit_is_told_so():
+    with pytest.raises(ParameterError, match="fits 64 bits"):
+        filled("a.n > :p", p=2**63)
