@@ -42,8 +42,8 @@ def introduction(processor: int | None, *, quick: bool) -> str:
     n_times = N_TIMES_QUICK if quick else N_TIMES
     text = (
         f"One thread, {where}. From an Arrow table with types as text to every match as a row of positions;\n"
-        f"the best wall time of {n_times} after a warm-up, each workload in a process of its own. Polars counts only;\n"
-        "it runs in turn with the engine. Starts are medians of new processes.\n"
+        f"the best wall time of {n_times} after a warm-up, each workload in a process of its own. Polars gives\n"
+        "the same rows in any order, and runs in turn with the engine. Starts are medians of new processes.\n"
     )
     if quick:
         text += "Quick: shorter streams, so rates are held to half of their bar, and starts to twice their seconds.\n"

@@ -1,13 +1,13 @@
-"""W2 as a join in Polars, which only counts the matches.
+"""W2 as a join in Polars: every match as a row of positions, in no particular order.
 
 An equi-join cannot look for times within a window, so time is cut into buckets as wide as the window: two events
 within the window lie in the same bucket or in neighbouring ones. Each event that is looked for is put into its own
 bucket and into the one before; the join is on (key, bucket), and a filter keeps what is in order, in the window and
 rising. So each match is found once: in the bucket of its first event.
 
-`count` is the fastest formulation that was found, `count_plainly` the one that is written first. What was tried, on a
-million events (and on 100,000 dense ones) with one thread of Polars 2.1 on an idle machine, in ms, the conversion from
-Arrow included:
+`matches` is the fastest formulation that was found, `matches_plainly` the one that is written first. What was tried, on
+a million events (and on 100,000 dense ones) with one thread of Polars 2.1 on an idle machine, in ms, the conversion from
+Arrow included, and the matches only counted:
 
 ==================================================  ======  =========
 formulation                                             ms  dense, ms
@@ -32,16 +32,20 @@ from typing import Any
 
 WITHIN_MS = 1000
 COLUMNS = ("type", "ts", "key", "v1")
+ROWS = ("a_row", "b_row", "c_row")
 _INT32_LIMIT = 2**31
 
 
-def count(table: Any, within_ms: int = WITHIN_MS) -> int:
-    """The number of matches of W2.
+def matches(table: Any, within_ms: int = WITHIN_MS) -> Any:
+    """The matches of W2.
 
     Args:
         table: a pyarrow Table with type (string), ts (ms, ascending, not negative), key (integers, not negative) and
             v1; events of equal time are ordered by their row.
         within_ms: the window, closed.
+
+    Returns:
+        A Polars DataFrame with a_row, b_row and c_row: the rows of the events of each match.
 
     Raises:
         ValueError: (key, bucket) does not fit 32 bits.
@@ -50,7 +54,7 @@ def count(table: Any, within_ms: int = WITHIN_MS) -> int:
 
     events = pl.DataFrame(table.select(COLUMNS))
     if not len(events):
-        return 0
+        return pl.DataFrame(schema=dict.fromkeys(ROWS, pl.UInt32))
     last_ms, greatest_key = int(events["ts"][-1]), int(events["key"].to_numpy().max())
     n_buckets = last_ms // within_ms + 3
     if max(last_ms, (greatest_key + 1) * n_buckets) >= _INT32_LIMIT:
@@ -65,11 +69,11 @@ def count(table: Any, within_ms: int = WITHIN_MS) -> int:
         columns = {f"{name}_ts": ts, f"{name}_v1": pl.col("v1"), f"{name}_row": pl.col("row")}
         return numbered.filter(pl.col("type") == letter).select(place.alias("place"), **columns)
 
-    return _count(of_type("A"), of_type("B"), of_type("C"), ["place"], within_ms, engine="streaming")
+    return _joined(of_type("A"), of_type("B"), of_type("C"), ["place"], within_ms, engine="streaming")
 
 
-def count_plainly(table: Any, within_ms: int = WITHIN_MS) -> int:
-    """The same number; joins on two columns, in Polars' default engine."""
+def matches_plainly(table: Any, within_ms: int = WITHIN_MS) -> Any:
+    """The same rows; joins on two columns, in Polars' default engine."""
     import polars as pl
 
     numbered = pl.DataFrame(table.select(COLUMNS)).lazy().with_row_index("row")
@@ -80,10 +84,10 @@ def count_plainly(table: Any, within_ms: int = WITHIN_MS) -> int:
         place = (pl.col("ts") // within_ms).alias("place")
         return numbered.filter(pl.col("type") == letter).select("key", place, **columns)
 
-    return _count(of_type("A"), of_type("B"), of_type("C"), ["key", "place"], within_ms, engine="auto")
+    return _joined(of_type("A"), of_type("B"), of_type("C"), ["key", "place"], within_ms, engine="auto")
 
 
-def _count(a: Any, b: Any, c: Any, on: list[str], within_ms: int, *, engine: Any) -> int:
+def _joined(a: Any, b: Any, c: Any, on: list[str], within_ms: int, *, engine: Any) -> Any:
     """Join the three on their place, the later ones also on the place before theirs."""
     import polars as pl
 
@@ -97,14 +101,14 @@ def _count(a: Any, b: Any, c: Any, on: list[str], within_ms: int, *, engine: Any
             & (pl.col("a_v1") < pl.col("b_v1"))
             & (pl.col("b_ts") - pl.col("a_ts") <= within_ms)
         )
-        .select(*on, "a_ts", "b_v1", "b_row")
+        .select(*on, "a_ts", "b_v1", "a_row", "b_row")
     )
     triples = pairs.join(near(c), on=on).filter(
         (pl.col("b_row") < pl.col("c_row"))
         & (pl.col("b_v1") < pl.col("c_v1"))
         & (pl.col("c_ts") - pl.col("a_ts") <= within_ms)
     )
-    return int(triples.select(pl.len()).collect(engine=engine).item())
+    return triples.select(ROWS).collect(engine=engine)
 
 
 def version() -> str:

@@ -7,6 +7,7 @@ import json
 import statistics
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,27 @@ def test_reading_a_query_needs_neither_spark_nor_numba_nor_pandas():
     code = "import json, cepheid; cepheid.Query.parse('PATTERN SEQ(A a, B b)'); print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(_in_new_process(code))
     assert [name for name in ("pyspark", "numba", "pandas", "polars") if name in loaded] == []
+
+
+def test_the_engine_imports_numba_when_it_runs_a_plan():
+    loaded = json.loads(_in_new_process("import json, cepheid.engine.session; print(json.dumps(sorted(sys.modules)))"))
+    assert [name for name in ("numba", "llvmlite") if name in loaded] == []
+
+
+def test_matching_an_arrow_table_imports_no_pandas():
+    code = """
+        import json, os
+        os.environ["CEPHEID_JIT"] = "0"
+        import cepheid, numpy as np, pyarrow as pa
+        from cepheid.events.arrow_memory import array_of, texts_of
+        # Arrow's own conversions from Python import pandas.
+        numbers, texts = array_of(np.array([1, 2])), texts_of(["A", "B"])
+        table = pa.Table.from_arrays([numbers, texts, numbers, texts], names=["ts", "type", "x", "name"])
+        query = "PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 1 s RETURN a.name AS name, b.x AS x"
+        assert len(cepheid.match(table, query, time="ts", type="type", time_unit="ms")) == 1
+        print(json.dumps(sorted(sys.modules)))
+    """
+    assert "pandas" not in json.loads(_in_new_process(textwrap.dedent(code)))
 
 
 def test_importing_cepheid_takes_less_than_half_a_second():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cepheid.compiler.load import text_kernel
 from cepheid.events.batch import EventBatch
 from cepheid.events.text import chunks_of
-from cepheid.kernels import texts as k
+from cepheid.kernels import text_table as k
 from cepheid.plan.automaton import Element
 
 Ints = NDArray[np.int64]

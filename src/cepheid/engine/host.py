@@ -19,7 +19,7 @@ from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, Column, all_absent, all_null, constant
 from cepheid.events.types import DataType, Kind
 from cepheid.kernels import layout as k
-from cepheid.kernels.host import HOST_TYPE
+from cepheid.kernels.host_type import HOST_TYPE
 from cepheid.language.tree import Aggregate, At, Attribute, Remote
 
 MOST_KEPT = 1 << 16
@@ -75,7 +75,7 @@ class Host:
             raise self._failure
 
     def _call(self, number: int, tag: int) -> int:
-        """Called by the kernel: see `kernels.host.HOST_TYPE`."""
+        """Called by the kernel: see `kernels.host_type.HOST_TYPE`."""
         pool = self._pool.pool
         try:
             shape, answer = self._answered(number, tag, pool)

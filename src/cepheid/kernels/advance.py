@@ -11,6 +11,7 @@ apart, once, and only where a plan needs it.
 
 from __future__ import annotations
 
+from cepheid.kernels.comparators import compare_ints
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENCE_FROM,
@@ -126,7 +127,7 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.output import emit, end_run
-from cepheid.kernels.predicates import compare_ints, holds, key_of
+from cepheid.kernels.predicates import holds, key_of
 from cepheid.kernels.rows import bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
 

@@ -38,6 +38,7 @@ from cepheid.kernels.chain import (
     U_FIELD,
     UPDATE_WIDTH,
 )
+from cepheid.kernels.comparators import compare_ints
 from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -74,7 +75,6 @@ from cepheid.kernels.layout import (
     UNLINKED,
     Ints,
 )
-from cepheid.kernels.predicates import compare_ints
 from cepheid.kernels.rows import INT_MAX, bucket_of
 
 

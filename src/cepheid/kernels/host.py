@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from typing import Any
 
+from cepheid.kernels.host_type import HOST_TYPE
 from cepheid.kernels.jit import ENABLED, kernel
-
-HOST_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-"""A function of the host: it gets the number of a sub-expression, and where in the pool the tag of its first operand
-lies (the values lie beside, as `layout` says). It puts its result in the place of that operand. What it returns does
-not count. It takes the GIL, which the kernels run without."""
 
 if ENABLED:
     from llvmlite import ir

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cepheid.kernels.comparators import compare_ints
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     A_ARG,
@@ -15,17 +16,12 @@ from cepheid.kernels.layout import (
     CODE_FROM,
     CODE_WIDTH,
     CONDITION_WIDTH,
-    EQ,
     FIRST_COLUMN,
-    GE,
-    GT,
     IS_FUSED,
     KEY_ARG,
     KEY_COLUMN,
     KEY_SOURCE,
     KEY_WIDTH,
-    LE,
-    LT,
     M_BASE,
     M_INT_NULLS,
     M_N_EVENTS,
@@ -37,22 +33,6 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.signatures import Helper
-
-
-@kernel(macro=True)
-def compare_ints(comparator: int, a: int, b: int) -> bool:
-    """Compare as `layout` numbers the comparators."""
-    if comparator == LT:
-        return a < b
-    if comparator == EQ:
-        return a == b
-    if comparator == GT:
-        return a > b
-    if comparator == LE:
-        return a <= b
-    if comparator == GE:
-        return a >= b
-    return a != b
 
 
 @kernel(inline=True)

@@ -9,16 +9,16 @@ import numpy as np
 from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import Ints, Words
-
-# The table: a header, then slots. Which multiplier and shift give each known text a slot of its own is searched for.
-L_MULTIPLIER, L_SHIFT = 0, 1
-LOOKUP_HEADER = 2
-L_LENGTH = 0  # bytes of the text; NO_TEXT where the slot is empty
-L_WORD = 1  # its first eight bytes, filled up with zeros
-L_VALUE = 2  # where its value stands in the array `values`
-L_REST = 3  # where its further bytes begin in the array `rest`, eight to a word
-SLOT_WIDTH = 4
-NO_TEXT = 2**64 - 1
+from cepheid.kernels.text_table import (
+    L_LENGTH,
+    L_MULTIPLIER,
+    L_REST,
+    L_SHIFT,
+    L_VALUE,
+    L_WORD,
+    LOOKUP_HEADER,
+    SLOT_WIDTH,
+)
 
 # Numba makes a float of a signed and an unsigned number: all of these are unsigned.
 _ZERO, _ONE, _THREE, _FOUR, _SEVEN, _EIGHT, _63 = cast(list[int], [np.uint64(n) for n in (0, 1, 3, 4, 7, 8, 63)])
