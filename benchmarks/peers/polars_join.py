@@ -6,8 +6,8 @@ bucket and into the one before; the join is on (key, bucket), and a filter keeps
 rising. So each match is found once: in the bucket of its first event.
 
 `matches` is the fastest formulation that was found, `matches_plainly` the one that is written first. What was tried, on
-a million events (and on 100,000 dense ones) with one thread of Polars 2.1 on an idle machine, in ms, the conversion from
-Arrow included, and the matches only counted:
+a million events (and on 100,000 dense ones) with one thread of Polars 2.1 on an idle machine, in ms; the conversion
+from Arrow is included, and the matches are only counted:
 
 ==================================================  ======  =========
 formulation                                             ms  dense, ms
