@@ -11,7 +11,6 @@ from math import sqrt
 import numpy as np
 
 from cepheid.kernels.aggregates import add_overflows
-from cepheid.kernels.comparators import compare_ints
 from cepheid.kernels.host import call_host, power
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -108,7 +107,7 @@ from cepheid.kernels.layout import (
     Floats,
     Ints,
 )
-from cepheid.kernels.predicates import _compare_fused, _is_null, compare_floats, locate
+from cepheid.kernels.predicates import _compare_fused, _is_null, compare_floats, compare_ints, locate
 from cepheid.kernels.rows import INT_MAX, INT_MIN, element_of, reals_of, row_of
 
 

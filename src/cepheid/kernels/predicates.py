@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheid.kernels.comparators import compare_ints
+from cepheid.kernels.comparators import compare_ints as compare_ints
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     A_ARG,
