@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
-from cepheid.engine.output_schema import output_schema
+from cepheid.engine.composite import ORDER
+from cepheid.engine.output_schema import output_schema, time_type
+from cepheid.events.types import TEXT
 from cepheid.language.bound import BoundQuery
+from cepheid.language.composite import TIME
 from cepheid.language.partition import inferred_partition
 from cepheid.spark import timecut
 from cepheid.spark.admission import admitted, may_drop_events, needed_columns
 from cepheid.spark.frames import Events
 from cepheid.spark.keys import KeyComputation, Keys, inferred_keys, same_keys
 from cepheid.spark.operator import Detection
-from cepheid.spark.pushdown import Source
+from cepheid.spark.pushdown import Source, balanced_or
 from cepheid.spark.schema import FrameSchema, arrow_type, spark_type
 from cepheid.spark.shipment import through
 from cepheid.spark.values import named
@@ -31,28 +35,97 @@ def detect(
     events: Events, bound: BoundQuery, *, n_partitions: int | None = None, observation: Observation | None = None
 ) -> DataFrame:
     """The matches of a bound query, its parameters filled in; see `cepheid.spark.detect.detect`."""
-    columns = spark.StructType(events.schema.spark.fields)
-    source = Source(columns)
-    keys = _keys(bound, source)
-    pruned, bound = _pruned(events.schema, bound)
+    events, bound, observation = own_events(events, bound, n_partitions, observation)
+    placed = place(events, [bound], n_partitions, observation)
+    (bound,) = placed.bounds
+    declared, output = declared_schema(output_schema(bound, placed.schema.arrow))
+    return through(placed.frame, Detection(bound, output, keys=placed.keys, pieces=placed.pieces), declared)
+
+
+def own_events(
+    events: Events, bound: BoundQuery, n_partitions: int | None, observation: Observation | None
+) -> tuple[Events, BoundQuery, Observation | None]:
+    """The events that a query is matched in: with FROM, the composite events of the queries under it.
+
+    Returns:
+        The events; the query over them; and the observation, where it has not been used for those that were read.
+    """
+    inner = bound.inner
+    if inner is None:
+        return events, bound, observation
+    events, inner, observation = own_events(events, inner, n_partitions, observation)
+    placed = place(events, [inner], n_partitions, observation)
+    (inner,) = placed.bounds
+    columns = output_schema(inner, placed.schema.arrow)
+    if inner.returns:
+        columns = columns.append(pa.field(TIME, time_type(inner, placed.schema.arrow)))
+    declared, output = declared_schema(columns.append(pa.field(ORDER, pa.string())))
+    operator = Detection(inner, output, keys=placed.keys, pieces=placed.pieces, composite=True)
+    schema = replace(bound.schema, fields={**bound.schema.fields, ORDER: TEXT}, order=(ORDER,))
+    composites = Events(through(placed.frame, operator, declared), FrameSchema(schema, output, declared))
+    return composites, replace(bound, schema=schema, inner=None), None
+
+
+def declared_schema(columns: Any) -> tuple[spark.StructType, Any]:
+    """The schema of a result as Spark declares it, and as Spark then expects it from Arrow."""
+    return declared_schema_of(spark.StructType([spark.StructField(f.name, spark_type(f.type), True) for f in columns]))
+
+
+def declared_schema_of(declared: spark.StructType) -> tuple[spark.StructType, Any]:
+    """A declared schema, and as Spark then expects it from Arrow."""
+    return declared, pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in declared.fields])
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Events on their way to where they are matched.
+
+    Attributes:
+        frame: the events that can matter, in their partitions.
+        schema: of them; columns that no query needs are left out.
+        bounds: the queries, over these columns.
+        keys: columns of which events with different values never meet.
+        pieces: the events are cut by time.
+    """
+
+    frame: DataFrame
+    schema: FrameSchema
+    bounds: tuple[BoundQuery, ...]
+    keys: tuple[str, ...]
+    pieces: bool
+
+
+def place(
+    events: Events, bounds: Sequence[BoundQuery], n_partitions: int | None, observation: Observation | None = None
+) -> Placed:
+    """The events that can matter to queries whose events are spread alike (`spread_by`), spread."""
+    source = Source(spark.StructType(events.schema.spark.fields))
+    keys = _keys(bounds[0], source)
+    pruned, kept = _pruned(events.schema, bounds)
     frame = events.frame
     if observation is not None:
-        frame = frame.observe(observation, *_counts(bound, keys))
-    frame = frame.where(_placed(bound, keys))
-    if may_drop_events(bound):
-        fits = admitted(bound, source)
-        frame = frame if fits is None else frame.where(fits)
+        frame = frame.observe(observation, *_counts(bounds[0], keys))
+    frame = frame.where(_placed(bounds[0], keys))
+    if all(may_drop_events(bound) for bound in bounds):
+        fits = [admitted(bound, source) for bound in bounds]
+        known = [fit for fit in fits if fit is not None]
+        if len(known) == len(fits):
+            frame = frame.where(balanced_or(known))
     frame = frame.select(*(named(name) for name in pruned.spark.names))
-    spread = _spread(Events(frame, pruned), bound, keys, n_partitions)
-    output = output_schema(bound, pruned.arrow)
-    declared = spark.StructType([spark.StructField(f.name, spark_type(f.type), True) for f in output])
-    operator = Detection(
-        bound,
-        pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in declared.fields]),
-        keys=keys.names if keys is not None else (),
-        pieces=spread.pieces,
-    )
-    return through(spread.frame, operator, declared)
+    spread = _spread(Events(frame, pruned), kept, keys, n_partitions)
+    return Placed(spread.frame, pruned, kept, keys.names if keys is not None else (), spread.pieces)
+
+
+def spread_by(events: Events, bound: BoundQuery) -> object | None:
+    """What the events of a query are spread by: equal for queries that can share a shuffle; None if none can."""
+    keys = _keys(bound, Source(spark.StructType(events.schema.spark.fields)))
+    if keys is not None:
+        return ("keys", keys.names) if len(keys.names) == len(keys.columns) else None
+    if bound.partition:
+        return None
+    schema = bound.schema
+    time = timecut.time_us(schema.time, events.schema.spark[schema.time].dataType, schema.time_unit)
+    return ("time",) if timecut.margins(bound) is not None and time is not None else ("one partition",)
 
 
 @dataclass(frozen=True)
@@ -68,15 +141,15 @@ class _Spread:
     pieces: bool = False
 
 
-def _spread(events: Events, bound: BoundQuery, keys: Keys | None, n_partitions: int | None) -> _Spread:
-    frame = events.frame
+def _spread(events: Events, bounds: Sequence[BoundQuery], keys: Keys | None, n_partitions: int | None) -> _Spread:
+    frame, bound = events.frame, bounds[0]
     if keys is not None:
         return _Spread(_by_key(frame, keys.columns, n_partitions))
     if bound.partition:
         frame, columns = _with_computed_keys(events, bound)
         return _Spread(_by_key(frame, columns, n_partitions))
     schema = bound.schema
-    reach = timecut.margins(bound)
+    reach = timecut.widest([timecut.margins(bound) for bound in bounds])
     time = timecut.time_us(schema.time, events.schema.spark[schema.time].dataType, schema.time_unit)
     n_pieces = n_partitions or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     if reach is not None and time is not None and n_pieces > 1:
@@ -148,14 +221,16 @@ def _counts(bound: BoundQuery, keys: Keys | None) -> list[Column]:
     ]
 
 
-def _pruned(schema: FrameSchema, bound: BoundQuery) -> tuple[FrameSchema, BoundQuery]:
-    """The columns that the query needs, and the query over them.
+def _pruned(schema: FrameSchema, bounds: Sequence[BoundQuery]) -> tuple[FrameSchema, tuple[BoundQuery, ...]]:
+    """The columns that the queries need, and the queries over them.
 
     Raises:
         SchemaError: Spark cannot hand one of them to Python.
     """
-    needed = needed_columns(bound)
-    kept = [f for f in schema.spark.fields if needed is None or f.name in needed]
+    needed = [needed_columns(bound) for bound in bounds]
+    every = any(names is None for names in needed)
+    names = frozenset[str]().union(*(names for names in needed if names is not None))
+    kept = [f for f in schema.spark.fields if every or f.name in names]
     arrow = pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in kept])
     events = schema.events
     events = replace(
@@ -166,4 +241,4 @@ def _pruned(schema: FrameSchema, bound: BoundQuery) -> tuple[FrameSchema, BoundQ
         },
     )
     pruned = FrameSchema(events, arrow, spark.StructType(kept))
-    return pruned, replace(bound, schema=events)
+    return pruned, tuple(replace(bound, schema=events) for bound in bounds)

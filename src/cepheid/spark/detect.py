@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import overload
 
 from pyspark.sql import DataFrame, Observation
 
 from cepheid.engine.session import prepare
-from cepheid.errors import NotSupportedError, SchemaError
-from cepheid.language import tree
+from cepheid.errors import NotSupportedError, QueryError, SchemaError
 from cepheid.language.bound import BoundQuery, Catalog
-from cepheid.language.drafts import Draft
 from cepheid.language.parameters import with_parameters
-from cepheid.query import Query
+from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 from cepheid.spark import batch
 from cepheid.spark.frames import Events, events_of, events_of_types
+from cepheid.spark.query_sets import Detected, detect_set
 
 
+@overload
 def detect(
     events: DataFrame | Mapping[str, DataFrame],
-    query: Query | Draft | tree.Query | str,
+    query: Asked,
     *,
     time: str,
     type: str | None = None,
@@ -27,9 +28,43 @@ def detect(
     time_unit: str | None = None,
     parameters: Mapping[str, object] | None = None,
     catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
     partitions: int | None = None,
     observation: Observation | None = None,
-) -> DataFrame:
+) -> DataFrame: ...
+
+
+@overload
+def detect(
+    events: DataFrame | Mapping[str, DataFrame],
+    query: QuerySet,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
+    partitions: int | None = None,
+    observation: Observation | None = None,
+) -> Detected: ...
+
+
+def detect(
+    events: DataFrame | Mapping[str, DataFrame],
+    query: Asked | QuerySet,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
+    partitions: int | None = None,
+    observation: Observation | None = None,
+) -> DataFrame | Detected:
     """The matches of a pattern query in the events of a DataFrame (or of several).
 
     The query and its columns are checked at once; nothing runs before the result is asked for. Conditions on one event
@@ -42,7 +77,7 @@ def detect(
 
     Args:
         events: a DataFrame, or event type -> DataFrame. Works with Spark Connect, too.
-        query: a `Query`, its text, or one made with `cepheid.build`.
+        query: a `Query`, its text, or one made with `cepheid.build`; or a `cepheid.QuerySet`.
         time: the column of event time: timestamps, dates, ISO text, or numbers with ``time_unit``.
         type: the column of the event type (text); None if all events are of one type. For a mapping, the name of the
             column that the event type gets, default ``type``.
@@ -52,6 +87,7 @@ def detect(
         time_unit: the unit of a time column of numbers (us, ms, s, min, h, d).
         parameters: values for the query's ``:parameters``.
         catalog: registered functions and stores that the query names. Functions travel to the executors by value.
+        queries: the queries whose matches may be the events of this one or of each other (``FROM name``), by name.
         partitions: how many partitions to use; default Spark's choice.
         observation: counts the events as they are read: ``n_events``, ``n_without_time``, ``n_without_type``, and
             ``n_without_key`` (NULL in SAME, so in no partition). Spark then reads every event.
@@ -59,6 +95,8 @@ def detect(
     Returns:
         One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
         ``match_id`` is that of `cep.match` if the events are identified alike, that is with the same ``order=``.
+        For a set of queries, a dict from the name of each to such a DataFrame: queries with the same partition are
+        found in one pass, whose rows are persisted until `Detected.unpersist` is called.
 
     Raises:
         QueryError: the query cannot be read or does not fit the events.
@@ -70,15 +108,25 @@ def detect(
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise SchemaError(f"partitions= is {partitions!r}", remedy="give a whole number from 1, or leave it out")
     names = (order,) if isinstance(order, str) else tuple(order or ())
-    read = Query.of(query)
+    read = query if isinstance(query, QuerySet) else Query.of(query)
+    origin = None if isinstance(read, QuerySet) else read.origin
     if isinstance(events, Mapping):
         for frame in events.values():
-            _check_frame(frame, read)
+            _check_frame(frame, origin)
         source = events_of_types(events, time=time, time_unit=time_unit, type=type, order=names)
     else:
-        _check_frame(events, read)
+        _check_frame(events, origin)
         source = events_of(events, time=time, time_unit=time_unit, type=type, order=names)
-    bound = bind_to(source, read, parameters or {}, catalog)
+    known = catalog_with(catalog, queries)
+    if isinstance(read, QuerySet):
+        bounds = with_values(read.bind(source.schema.events, known), parameters or {})
+        for name, one in bounds.items():
+            try:
+                _require_runs(one)
+            except QueryError as error:
+                raise error.located(one.text, name) from None
+        return detect_set(source, bounds, n_partitions=partitions, observation=observation)
+    bound = bind_to(source, read, parameters or {}, known)
     return batch.detect(source, bound, n_partitions=partitions, observation=observation)
 
 
@@ -91,11 +139,17 @@ def bind_to(
         QueryError, ParameterError, NotSupportedError: as `detect`.
     """
     bound = with_parameters(query.bind(source.schema.events, catalog), parameters)
-    prepare(bound)
+    _require_runs(bound)
     return bound
 
 
-def _check_frame(frame: object, query: Query) -> None:
+def _require_runs(bound: BoundQuery) -> None:
+    if bound.inner is not None:
+        _require_runs(bound.inner)
+    prepare(bound)
+
+
+def _check_frame(frame: object, origin: str | None) -> None:
     if not isinstance(frame, DataFrame):
         raise SchemaError(
             f"the events are a {frame.__class__.__name__}, not a Spark DataFrame",
@@ -106,5 +160,5 @@ def _check_frame(frame: object, query: Query) -> None:
             "the events are a streaming DataFrame, and this version detects patterns in batch DataFrames only",
             remedy="read them with spark.read instead of spark.readStream (a job that runs again and again can read "
             "what came since, and one window before it)",
-            origin=query.origin,
+            origin=origin,
         )

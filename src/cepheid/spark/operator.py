@@ -18,13 +18,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.composite import ORDER, with_time
 from cepheid.engine.matches import Matches
+from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble
+from cepheid.engine.output_schema import time_type
 from cepheid.engine.session import run
+from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
-from cepheid.events.convert import column_of
+from cepheid.events.column import Column
+from cepheid.events.convert import arrow_of, column_of
 from cepheid.events.ingest import read_events
-from cepheid.events.types import TEXT
+from cepheid.events.schema import Schema
+from cepheid.events.types import TEXT, TIMESTAMP
 from cepheid.language.bound import BoundQuery
 from cepheid.language.results import SCALARS
 from cepheid.spark.ordering import by_all_columns
@@ -50,55 +56,81 @@ class Detection:
         output: the Arrow schema of the result, as Spark expects it.
         keys: columns of which events with different values never meet, for telling which ties matter.
         pieces: the partition holds pieces of time, each a stream of its own (columns `PIECE` and `HOME`).
+        composite: the matches are to be events: their time and order key come with them.
     """
 
     bound: BoundQuery
     output: Any
     keys: tuple[str, ...] = ()
     pieces: bool = False
+    composite: bool = False
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The matches in the RecordBatches of one partition, as RecordBatches of `output`."""
-        # Batches without rows have nothing to say, and a partition without rows no schema.
-        held = [batch for batch in batches if batch.num_rows]
-        if not held:
-            return
-        table = pa.Table.from_batches(held)
-        del held
-        for events in _by_piece(table) if self.pieces else (table,):
-            found = self._matches(events)
+        for batch in streams_in(batches, self.bound.schema, self.keys, pieces=self.pieces):
+            found = self.output_of(batch, run(self.bound, batch))
             yield from found.to_batches(max_chunksize=OUTPUT_BATCH_ROWS)
 
-    def _matches(self, table: Any) -> Any:
-        batch = self._read(table)
-        matches = run(self.bound, batch)
+    def output_of(self, batch: EventBatch, matches: Matches) -> Any:
+        """The matches in a stream as a table of `output`."""
         if self.pieces:
             matches = of_home(matches, batch)
-        if not self.bound.returns and not self.bound.schema.order:
+        bound = self.bound
+        if not bound.schema.order and (self.composite or not bound.returns):
             batch = identified(batch, matches)
-        return as_declared(assemble(self.bound, batch, matches), self.output)
+        table = assemble(bound, batch, matches)
+        if self.composite:
+            table = as_events(table, bound, batch, matches)
+        return as_declared(table, self.output)
 
-    def _read(self, table: Any) -> EventBatch:
-        batch = read_events(table, self.bound.schema)
-        if len(batch.rejected):
-            reasons = Counter(zip(batch.rejected.columns, batch.rejected.reasons, strict=True)).most_common(3)
-            _log.warning(
-                "%d events of this partition cannot be placed and were left out (%s)",
-                len(batch.rejected),
-                "; ".join(f"{n} x {column} {reason}" for (column, reason), n in reasons),
-            )
-        if self.bound.schema.order:
-            return batch
-        ordered = by_all_columns(batch, self.keys)
-        if ordered.n_tied:
-            _log.warning(
-                "%d of %d events of this partition share their time with another%s; they are ordered by the values of "
-                "all columns. Name the columns that order them as order=.",
-                ordered.n_tied,
-                len(ordered.batch),
-                " of the same key" if self.keys else "",
-            )
-        return ordered.batch
+
+def streams_in(batches: Iterator[Any], schema: Schema, keys: tuple[str, ...], *, pieces: bool) -> Iterator[EventBatch]:
+    """The events of a partition in their order: one stream, or one for each piece of time.
+
+    Args:
+        batches: RecordBatches.
+        schema: of the events.
+        keys, pieces: as in `Detection`.
+    """
+    # Batches without rows have nothing to say, and a partition without rows no schema.
+    held = [batch for batch in batches if batch.num_rows]
+    if not held:
+        return
+    table = pa.Table.from_batches(held)
+    del held
+    for events in _by_piece(table) if pieces else (table,):
+        yield _read(events, schema, keys)
+
+
+def _read(table: Any, schema: Schema, keys: tuple[str, ...]) -> EventBatch:
+    batch = read_events(table, schema)
+    if len(batch.rejected):
+        reasons = Counter(zip(batch.rejected.columns, batch.rejected.reasons, strict=True)).most_common(3)
+        _log.warning(
+            "%d events of this partition cannot be placed and were left out (%s)",
+            len(batch.rejected),
+            "; ".join(f"{n} x {column} {reason}" for (column, reason), n in reasons),
+        )
+    if schema.order:
+        return batch
+    ordered = by_all_columns(batch, keys)
+    if ordered.n_tied:
+        _log.warning(
+            "%d of %d events of this partition share their time with another%s; they are ordered by the values of "
+            "all columns. Name the columns that order them as order=.",
+            ordered.n_tied,
+            len(ordered.batch),
+            " of the same key" if keys else "",
+        )
+    return ordered.batch
+
+
+def as_events(table: Any, bound: BoundQuery, batch: EventBatch, matches: Matches) -> Any:
+    """The output of matches with the time and the order key of each as a composite event."""
+    if bound.returns:
+        times = Column(batch.time_us[matches.positions[matches.offsets[1:] - 1]], None, TIMESTAMP)
+        table = with_time(table, arrow_of(times, time_type(bound, batch.table.schema)))
+    return table.append_column(ORDER, texts_of(order_keys(batch, matches)).cast(pa.string()))
 
 
 def as_declared(table: Any, schema: Any) -> Any:

@@ -9,6 +9,7 @@ are in the whole stream. Events of one time are in one piece.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -63,6 +64,14 @@ def margins(bound: BoundQuery) -> Margins | None:
     # A sliding window's NOT and its choice of one match reach to its bounds.
     looks_on = window.size_us is not None or not _decided_at_last_event(bound)
     return Margins(reach, reach if looks_on else 0)
+
+
+def widest(of_queries: Sequence[Margins | None]) -> Margins | None:
+    """Margins that do for all queries of a set; None where one of them cannot be cut by time."""
+    known = [margins for margins in of_queries if margins is not None]
+    if len(known) < len(of_queries):
+        return None
+    return Margins(max(m.back_us for m in known), max(m.forward_us for m in known))
 
 
 def _decided_at_last_event(bound: BoundQuery) -> bool:
