@@ -225,6 +225,8 @@ def with_values(bounds: Mapping[str, BoundQuery], values: Mapping[str, object]) 
     Raises:
         ParameterError: a parameter has no value, a value has no parameter, or has the wrong type.
     """
+    if len(bounds) == 1:
+        return {name: with_parameters(bound, values) for name, bound in bounds.items()}
     known = {parameter for bound in bounds.values() for parameter in bound.parameters}
     for name in values:
         if name not in known:

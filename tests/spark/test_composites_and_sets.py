@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 from pyspark.sql import DataFrame, Observation
 
 import cepheid as cep
 from cepheid.errors import QueryError
+from cepheid.job.load import load
+from cepheid.job.run import run
 
 N = 500
 RANDOM = np.random.default_rng(11)
@@ -111,3 +114,30 @@ def test_composites_without_an_order_are_the_same_for_every_number_of_partitions
 def test_the_query_at_fault_is_named(frame: DataFrame):
     with pytest.raises(QueryError, match="bad:1:11"):
         cep.detect(frame, cep.QuerySet({"good": "A a", "bad": "A a WHERE a.z > 1"}), **COLUMNS)
+
+
+def test_a_job_with_further_queries(spark, tmp_path):
+
+    pa.csv.write_csv(TABLE, tmp_path / "events.csv")
+    (tmp_path / "job.toml").write_text(
+        f"""
+        [source]
+        path = "events.csv"
+        time = "ts"
+        time_unit = "ms"
+        type = "kind"
+        [query]
+        text = "SEQ(pair p, pair q) WHERE SAME[key] AND q.a.v > p.b.v WITHIN 300 ms FROM pair"
+        [queries.pair]
+        text = "{PAIR}"
+        path = "pairs.parquet"
+        """
+    )
+    here, there = (run(load(tmp_path / "job.toml").with_engine(engine)) for engine in ("local", "spark"))
+
+    def plain(report: Any) -> list[str]:
+        return sorted(str(row["p"]["a"]) + str(row["q"]["b"]) for row in report.matches.to_pylist())
+
+    assert "match_id" in here.matches.column_names
+    assert plain(here) == plain(there)
+    assert {name: n for name, (_, n) in here.others.items()} == {name: n for name, (_, n) in there.others.items()}

@@ -94,8 +94,8 @@ def test_the_query_at_fault_is_named():
     assert error({"bad": "SEQ(A a"}, QueryError).startswith("bad:1:")
     assert "empty" in error({}, QueryError)
     assert "no name" in error({"": "A a"}, QueryError)
-    assert error({"bad": "A a WHERE a.x > :v"}, ParameterError).startswith("bad:")
-    assert "no query of the set" in error({"good": "A a"}, ParameterError, parameters={"w": 1})
+    assert error({"good": "A a", "bad": "A a WHERE a.x > :v"}, ParameterError).startswith("bad:")
+    assert "no query of the set" in error({"good": "A a", "other": "B b"}, ParameterError, parameters={"w": 1})
     assert "two queries" in error({"good": "A a"}, QueryError, queries={"good": "B b"})
     later = "SEQ(A a, B b) WITHIN 5 min AFTER MATCH SKIP PAST LAST RETURN prev(a).x AS x"
     try:

@@ -118,6 +118,9 @@ def show_report(report: Report) -> None:
     for what, path in (("matches", report.sink), ("rejected", report.rejected_sink)):
         if path is not None:
             console.print(f"{what}: {escape(str(path))}")
+    for name, (path, n_matches) in report.others.items():
+        found = f"{n_matches:,} {_plural('match', 'matches', n_matches)}"
+        console.print(f"{escape(name)}: {found}, {escape(str(path))}")
     show_warnings(report.warnings)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from cepheid.errors import DataError
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
-from cepheid.query import Query
+from cepheid.query import Query, QuerySet
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Found:
         rejected: events that it could not use, with the columns of `REJECTED_SCHEMA`.
         rejected_rows: which those are, counted through all tables.
         n_null_key: events with NULL in SAME, which are in no partition; None where the engine does not tell.
+        others: the matches of further queries that were asked for, by name.
     """
 
     matches: Any
@@ -36,6 +37,11 @@ class Found:
     rejected: Any
     rejected_rows: Sequence[int]
     n_null_key: int | None = None
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+
+MAIN = "[query]"
+"""The name of the job's own query in a set."""
 
 
 def match_local(
@@ -45,6 +51,8 @@ def match_local(
     parameters: Mapping[str, object],
     *,
     null_keys: bool = False,
+    named: Mapping[str, Query] | None = None,
+    others: Sequence[str] = (),
 ) -> Found:
     """The matches, found in this process.
 
@@ -54,22 +62,34 @@ def match_local(
         schema: of the events.
         parameters: values of the query's parameters.
         null_keys: events with NULL in SAME are rejected ones too.
+        named: further queries, which may stand behind FROM.
+        others: the names of those whose own matches are wanted, too.
     """
-    from cepheid.local import run
+    from cepheid.local import run_set
 
-    result = run(
+    asked, rest = _asked(query, named or {}, others)
+    results = run_set(
         tables[None] if None in tables else dict(tables),
-        query,
+        asked,
         time=schema.time,
         time_unit=schema.time_unit,
         type=None if schema.per_type else schema.type,
         order=list(schema.order) or None,
         parameters=dict(parameters),
+        queries=rest,
         reject_null_keys=null_keys,
     )
+    result = results[MAIN]
     rows = result.rejected["row"].to_pylist()
     rejected = _as_rejected(result.rejected, _raw_events(tables, rows))
-    return Found(result.matches, result.n_matches, rejected, rows, result.n_null_key)
+    found = {name: results[name].matches for name in others}
+    return Found(result.matches, result.n_matches, rejected, rows, result.n_null_key, found)
+
+
+def _asked(query: Query, named: Mapping[str, Query], others: Sequence[str]) -> tuple[QuerySet, dict[str, Query]]:
+    """The queries that are run for their own matches, and the rest."""
+    rest = {name: other for name, other in named.items() if name not in others}
+    return QuerySet({MAIN: query, **{name: named[name] for name in others}}), rest
 
 
 def _raw_events(tables: Mapping[str | None, Any], rows: Sequence[int]) -> list[str]:
@@ -120,7 +140,13 @@ def _as_rejected(rejected: Any, raw: Sequence[str] | None = None) -> Any:
 
 
 def match_spark(
-    tables: Mapping[str | None, Any], query: Query, schema: Schema, parameters: Mapping[str, object]
+    tables: Mapping[str | None, Any],
+    query: Query,
+    schema: Schema,
+    parameters: Mapping[str, object],
+    *,
+    named: Mapping[str, Query] | None = None,
+    others: Sequence[str] = (),
 ) -> Found:
     """The matches, found by Spark on this machine; see `match_local`.
 
@@ -133,17 +159,21 @@ def match_spark(
     session = local_session("cepheid-job")
     numbered = _numbered(tables) if not schema.order else dict(tables)
     frames = {name: session.createDataFrame(_in_utc(table)) for name, table in numbered.items()}
-    matches = detect(
+    asked, rest = _asked(query, named or {}, others)
+    detected = detect(
         frames[None] if None in frames else {str(name): frame for name, frame in frames.items()},
-        query,
+        asked,
         time=schema.time,
         time_unit=schema.time_unit,
         type=schema.type,
         order=list(schema.order) or [_ROW],
         parameters=parameters,
-    ).toArrow()
-    matches = _in_utc(_without_row(matches))
-    return Found(matches, len(matches), *_rejected_of(tables, schema))
+        queries=rest,
+    )
+    found = {name: _in_utc(_without_row(frame.toArrow())) for name, frame in detected.items()}
+    detected.unpersist()
+    matches = found.pop(MAIN)
+    return Found(matches, len(matches), *_rejected_of(tables, schema), others=found)
 
 
 _ROW = "#row"
@@ -179,7 +209,7 @@ def _without_row(matches: Any) -> Any:
 
 def _type_without_row(arrow: Any) -> Any:
     if pa.types.is_struct(arrow):
-        return pa.struct([f for f in arrow if f.name != _ROW])
+        return pa.struct([f.with_type(_type_without_row(f.type)) for f in arrow if f.name != _ROW])
     if pa.types.is_list(arrow) and pa.types.is_struct(arrow.value_type):
         return pa.list_(_type_without_row(arrow.value_type))
     return arrow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from cepheid.connectors.locations import resolve
 from cepheid.errors import JobError, SetupError, Span
-from cepheid.job.model import LATER, JobFile, QuerySection, SourceSection
+from cepheid.job.model import LATER, JobFile, NamedQuerySection, QuerySection, SourceSection
+from cepheid.language.bound import Catalog
 from cepheid.query import Query
 
 
@@ -24,6 +25,7 @@ class Job:
     Attributes:
         model: what the file says.
         query: read from the file or the text that it names.
+        named: the further queries, by name.
         base: the folder that its paths are relative to.
         origin: the name of the job file.
     """
@@ -32,6 +34,17 @@ class Job:
     query: Query
     base: Path
     origin: str
+    named: Mapping[str, Query] = field(default_factory=dict)
+
+    @property
+    def catalog(self) -> Catalog:
+        """What its queries may name."""
+        return Catalog(queries=self.named)
+
+    @property
+    def sinks(self) -> dict[str, NamedQuerySection]:
+        """The further queries that have files for their own matches."""
+        return {name: section for name, section in self.model.queries.items() if section.path is not None}
 
     def with_query(self, path: Path) -> Job:
         """The same job with the query in ``path``."""
@@ -49,9 +62,9 @@ class Job:
 
     @property
     def reads(self) -> frozenset[Path]:
-        """The files that the job itself is made of: the job file, and the one of its query."""
-        query = self.model.query.file
-        files = [Path(self.origin)] if query is None else [Path(self.origin), self.path_of(query)]
+        """The files that the job itself is made of: the job file, and those of its queries."""
+        sections = [self.model.query, *self.model.queries.values()]
+        files = [Path(self.origin), *(self.path_of(section.file) for section in sections if section.file is not None)]
         return frozenset(path.resolve() for path in files)
 
     def paths_of(self, source: SourceSection) -> tuple[str, ...]:
@@ -118,23 +131,24 @@ def parse(text: str, origin: str, base: Path) -> Job:
         model = JobFile.model_validate(said)
     except ValidationError as error:
         raise _invalid(error, text, origin) from None
-    return Job(model, _query(model, text, origin, base), base, origin)
+    named = {name: _query(section, ("queries", name), text, origin, base) for name, section in model.queries.items()}
+    return Job(model, _query(model.query, ("query",), text, origin, base), base, origin, named)
 
 
-def _query(model: JobFile, text: str, origin: str, base: Path) -> Query:
-    if model.query.text is not None:
-        return Query.parse(model.query.text, f"{origin} [query]")
+def _query(section: QuerySection, place: tuple[str, ...], text: str, origin: str, base: Path) -> Query:
+    if section.text is not None:
+        return Query.parse(section.text, f"{origin} [{'.'.join(place)}]")
     try:
-        path = Path(resolve(model.query.file or "", base))
+        path = Path(resolve(section.file or "", base))
     except SetupError as error:
-        span = _place(text, ("query", "file"))
+        span = _place(text, (*place, "file"))
         raise JobError(error.message, remedy=error.remedy, text=text, span=span, origin=origin) from error
     if not path.is_file():
         raise JobError(
             f"there is no query file {path}",
             remedy="correct file =, which is relative to the folder of the job file",
             text=text,
-            span=_place(text, ("query", "file")),
+            span=_place(text, (*place, "file")),
             origin=origin,
         )
     return Query.from_file(path)
@@ -236,6 +250,8 @@ def _written(place: Sequence[str | int], text: str) -> str:
 
 def _fields(place: Sequence[str | int]) -> list[str]:
     model: type[BaseModel] = JobFile
+    if place[:1] == ("queries",) and len(place) > 1:
+        model, place = NamedQuerySection, place[2:]  # the second is a name of the user's
     for part in place:
         if isinstance(part, int):
             continue

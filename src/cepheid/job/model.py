@@ -129,6 +129,18 @@ class QuerySection(_Section):
         return self
 
 
+class NamedQuerySection(QuerySection):
+    """``[queries.NAME]``: a query that others may be FROM, and that may have a file for its own matches.
+
+    Attributes:
+        path: where its matches go, in the same pass as those of ``[query]``; it is not run for itself without one.
+        format: by the name of the file where it is not given.
+    """
+
+    path: Name | None = None
+    format: Format | None = None
+
+
 class SinkSection(_Section):
     """``[sink]``: the file for the matches; without a path they are shown on the console.
 
@@ -162,6 +174,7 @@ class JobFile(_Section):
         engine: what runs the job: this process, or Spark.
         source: one or more.
         query: what is looked for.
+        queries: further queries by name, for FROM, or with files of their own.
         parameters: of the query, by name.
         sink: where matches go.
         rejected: where events go that cannot be read; they are only counted where it is not given.
@@ -170,6 +183,7 @@ class JobFile(_Section):
     engine: Literal["local", "spark"] = "local"
     source: Annotated[list[SourceSection], BeforeValidator(_as_list), Field(min_length=1)]
     query: QuerySection
+    queries: dict[Name, NamedQuerySection] = {}
     parameters: dict[Name, object] = {}
     sink: SinkSection = SinkSection()
     rejected: RejectedSection | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class Report:
         rejected: an Arrow table of the rejected rows.
         engine: ``"local"`` or ``"spark"``.
         sink, rejected_sink: the files that were written, or None.
+        others: for each further query with a file of its own, its file and the number of its matches.
         warnings: sentences that the user should read.
     """
 
@@ -55,6 +57,7 @@ class Report:
     sink: Path | None = None
     rejected_sink: Path | None = None
     warnings: tuple[str, ...] = field(default=())
+    others: Mapping[str, tuple[Path, int]] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:

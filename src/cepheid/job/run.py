@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from cepheid.errors import DataError, JobError, QueryError, SchemaError
 from cepheid.events.ingest import schema_of
 from cepheid.events.merge import read_tables
 from cepheid.events.schema import Schema
-from cepheid.job.columns import columns_read
+from cepheid.job.columns import columns_of_all
 from cepheid.job.engines import Found, match_local, match_spark
 from cepheid.job.load import Job
 from cepheid.job.model import SourceSection
@@ -69,16 +69,16 @@ def read(job: Job, progress: Progress | None = None, n_events: int | None = None
         SetupError, DataError, SchemaError: the files cannot be read.
         QueryError: the query does not fit them.
     """
-    needed = columns_read(job.query.tree)
+    needed = columns_of_all(query.tree for query in (job.query, *job.named.values()))
     events = _events(job, needed, progress, n_events)
     try:
-        return events, job.query.bind(events.schema)
+        return events, job.query.bind(events.schema, job.catalog)
     except QueryError:
         if needed is None:
             raise
         # The remedy names the columns there are: it must know those that were not needed, too.
         whole = _events(job, None, None, n_events)
-        return whole, job.query.bind(whole.schema)
+        return whole, job.query.bind(whole.schema, job.catalog)
 
 
 def run(
@@ -104,22 +104,35 @@ def run(
     _check_sinks(job)
     began = time.perf_counter()
     events, bound = read(job, progress, n_events)
+    others = list(job.sinks)
+    for name in others:
+        more = job.named[name].bind(events.schema, job.catalog).parameters
+        bound = replace(bound, parameters={**more, **bound.parameters})
     values = parameter_values(bound, job.model.parameters, parameters)
     read_s = time.perf_counter() - began
 
     _tell(progress, Step("match", f"{events.n_rows:,} events"))
     began = time.perf_counter()
     if job.model.engine == "spark":
-        found = match_spark(events.tables, job.query, events.schema, values)
+        found = match_spark(events.tables, job.query, events.schema, values, named=job.named, others=others)
     else:
         null_keys = job.model.rejected is not None and job.model.rejected.null_keys
-        found = match_local(events.tables, job.query, events.schema, values, null_keys=null_keys)
+        found = match_local(
+            events.tables,
+            job.query,
+            events.schema,
+            values,
+            null_keys=null_keys,
+            named=job.named,
+            others=others,
+        )
     match_s = time.perf_counter() - began
 
     began = time.perf_counter()
     matches = found.matches if limit is None else found.matches.slice(0, limit)
     rejected = pa.concat_tables([events.rejected, _placed(found, events)])
-    sink, rejected_sink = _write(job, matches, rejected, progress)
+    more_matches = {name: table if limit is None else table.slice(0, limit) for name, table in found.others.items()}
+    sink, rejected_sink, *more_sinks = _write(job, matches, rejected, more_matches, progress)
     return Report(
         n_events=events.n_rows - len(found.rejected),
         n_matches=found.n_matches,
@@ -135,6 +148,11 @@ def run(
         sink=sink,
         rejected_sink=rejected_sink,
         warnings=_warnings(events, found, rejected, rejected_sink),
+        others={
+            name: (path, len(found.others[name]))
+            for name, path in zip(others, more_sinks, strict=True)
+            if path is not None
+        },
     )
 
 
@@ -146,7 +164,8 @@ def _tell(progress: Progress | None, step: Step) -> None:
 def _check_sinks(job: Job) -> None:
     """A file that cannot or must not be written is told before the work, not after it."""
     taken: dict[Path, str] = {}
-    for name, section in (("sink", job.model.sink), ("rejected", job.model.rejected)):
+    more = [(f"queries.{name}", section) for name, section in job.sinks.items()]
+    for name, section in (("sink", job.model.sink), ("rejected", job.model.rejected), *more):
         if section is None or section.path is None:
             continue
         path = job.path_of(section.path)
@@ -256,11 +275,14 @@ def _schema(job: Job, tables: Mapping[str | None, Any]) -> Schema:
     return read_tables(named, time=first.time, time_unit=first.time_unit, order=tuple(first.order))[1]
 
 
-def _write(job: Job, matches: Any, rejected: Any, progress: Progress | None) -> tuple[Path | None, Path | None]:
-    """The files of both, or of none where one of them cannot be written."""
+def _write(
+    job: Job, matches: Any, rejected: Any, others: Mapping[str, Any], progress: Progress | None
+) -> list[Path | None]:
+    """The files of all, or of none where one of them cannot be written."""
     paths: list[Path | None] = []
+    more = [(job.sinks[name], table) for name, table in others.items()]
     with ExitStack() as files:
-        for section, table in ((job.model.sink, matches), (job.model.rejected, rejected)):
+        for section, table in ((job.model.sink, matches), (job.model.rejected, rejected), *more):
             if section is None or section.path is None:
                 paths.append(None)
                 continue
@@ -268,7 +290,7 @@ def _write(job: Job, matches: Any, rejected: Any, progress: Progress | None) -> 
             _tell(progress, Step("write", path.name))
             files.enter_context(writing(table, path, section.format))
             paths.append(path)
-    return paths[0], paths[1]
+    return paths
 
 
 def _warnings(events: Events, found: Found, rejected: Any, rejected_sink: Path | None) -> tuple[str, ...]:
