@@ -12,8 +12,8 @@ from cepheid.compiler.load import Needs
 from cepheid.kernels import chain as c
 from cepheid.kernels import layout as k
 
-MOST_STEPS = 62
-"""Bits of a mask of elements that the kernel tells apart."""
+MOST_STEPS = 12
+"""The table of the numbers of steps has one entry for each mask of elements."""
 
 PASSES = {k.LT: 0b001, k.LE: 0b011, k.EQ: 0b010, k.GE: 0b110, k.GT: 0b100, k.NE: 0b101}
 """What `kernels.chain.S_PASSES` is for a comparator."""
@@ -70,9 +70,9 @@ class _Chain:
             if step is None:
                 return None
             steps.append(step)
-        numbers = np.zeros(c.BITS, np.int64)
+        numbers = np.zeros(1 << self.n_steps, np.int64)
         for number in range(self.n_steps):
-            numbers[(1 << number) % c.BITS] = number
+            numbers[1 << number] = number
         parts = [np.array(rows, np.int64).reshape(-1) for rows in (steps, self.tests, self.updates)]
         header = np.zeros(c.CHAIN_HEADER, np.int64)
         header[c.C_N_STEPS] = self.n_steps

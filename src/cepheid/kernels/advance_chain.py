@@ -7,7 +7,6 @@ what conditions read. What `advance` looks up in its tables for every partial ma
 from __future__ import annotations
 
 from cepheid.kernels.chain import (
-    BITS,
     C_N_STEPS,
     C_NUMBERS,
     C_TESTS,
@@ -94,6 +93,51 @@ def _passes(first: int, last: int, row: int, i: int, base: int, n: int, pool: In
     return True
 
 
+@kernel(inline=True)
+def _add(
+    row_id: int,
+    row: int,
+    parent: int,
+    start: int,
+    step: int,
+    heads: int,
+    n_buckets: int,
+    i: int,
+    base: int,
+    n: int,
+    pool: Ints,
+    chain: Ints,
+    ints: Ints,
+) -> None:
+    """Make the row that a step leads to, and put it in front of its list.
+
+    Args:
+        row_id, row: its id, and where it lies, with registers as its parent has them.
+        parent, start: the id of the row that it extends (NO_ROW for none), and the time of its first event.
+        step: where the step begins in ``chain``.
+        heads, n_buckets: where the heads of its list begin, and how many there are.
+        i, base, n: the index of the arriving event, the number of the event at index 0, and the number of events.
+    """
+    pool[at(row + EVENT)] = base + i
+    pool[at(row + PARENT)] = parent
+    pool[at(row + START)] = start
+    pool[at(row + STATE)] = chain[at(step + S_STATE)]
+    for update in range(chain[at(step + S_UPDATE_FROM)], chain[at(step + S_UPDATE_TO)]):
+        place = chain[C_UPDATES] + update * UPDATE_WIDTH
+        if chain[at(place + U_COLUMN)] >= 0:
+            pool[at(row + chain[at(place + U_FIELD)])] = ints[at(chain[at(place + U_COLUMN)] * n + i)]
+        else:
+            pool[at(row + chain[at(place + U_FIELD)])] = base + i
+    key = 0
+    if chain[at(step + S_ROW_KEY)] >= 0:
+        event = pool[at(row + chain[at(step + S_ROW_KEY_EVENT)])] - base
+        key = ints[at(chain[at(step + S_ROW_KEY)] * n + event)]
+    slot = heads + bucket_of(key, n_buckets)
+    pool[at(row + KEY)] = key
+    pool[at(row + NEXT)] = pool[at(slot)]
+    pool[at(slot)] = row_id
+
+
 @kernel(entry=True)
 def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) -> int:
     """Step over the rest of the batch.
@@ -130,7 +174,7 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
         first = n_steps - 1
         last = 0
         if fit & (fit - 1) == 0:
-            first = chain[at(chain[C_NUMBERS] + fit % BITS)]
+            first = chain[at(chain[C_NUMBERS] + fit)]
             last = first
         if resumed:
             first = pool[M_LIST]
@@ -138,45 +182,58 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
             if not (fit >> e) & 1:
                 continue
             step = CHAIN_HEADER + e * STEP_WIDTH
-            row_id = NO_ROW
-            row, link, key, following = 0, 0, 0, NO_ROW
+            if e == 0:
+                resumed = False
+                if head - tail > mask:
+                    while tail < head and time - pool[at(rows + (tail & mask) * width + START)] > keep:
+                        tail += 1
+                    if head - tail > mask:
+                        pool[M_LIST], pool[M_ROW], code = 0, NO_ROW, POOL_FULL
+                        break
+                made = rows + (head & mask) * width
+                for register in range(registers, width):
+                    pool[at(made + register)] = 0
+                _add(head, made, NO_ROW, time, step, heads, n_buckets, i, base, n, pool, chain, ints)
+                head += 1
+                n_tried += 1
+                continue
+            key = 0
+            if chain[at(step + S_EVENT_KEY)] >= 0:
+                key = ints[at(chain[at(step + S_EVENT_KEY)] * n + i)]
+            link = heads + (e - 1) * n_buckets + bucket_of(key, n_buckets)
+            row_id = pool[at(link)]
+            if resumed:
+                resumed = False
+                while row_id != pool[M_ROW]:
+                    link = rows + (row_id & mask) * width + NEXT
+                    row_id = pool[at(link)]
             field, passes = chain[at(step + S_FILTER_FIELD)], chain[at(step + S_PASSES)]
             against = ints[at(chain[at(step + S_FILTER_COLUMN)] * n + i)]
-            if e > 0:
-                if chain[at(step + S_EVENT_KEY)] >= 0:
-                    key = ints[at(chain[at(step + S_EVENT_KEY)] * n + i)]
-                link = heads + (e - 1) * n_buckets + bucket_of(key, n_buckets)
-                row_id = pool[at(link)]
-                if resumed and pool[M_ROW] != NO_ROW:
-                    while row_id != pool[M_ROW]:
-                        link = rows + (row_id & mask) * width + NEXT
-                        row_id = pool[at(link)]
-            resumed = False
             test_from, test_to = chain[at(step + S_TEST_FROM)], chain[at(step + S_TEST_TO)]
-            while row_id >= tail or e == 0:
-                if e > 0:
-                    row = rows + (row_id & mask) * width
-                    following = pool[at(row + NEXT)]
-                    if time - pool[at(row + START)] > within:
-                        if e == 1:  # the rows of this list began one after the other: all others are older still
-                            pool[at(link)] = NO_ROW
-                            break
-                        pool[at(row + NEXT)] = UNLINKED
-                        pool[at(link)] = following
-                        row_id = following
-                        continue
-                    value = pool[at(row + field)]
-                    order = 1 + (value > against) - (value < against)
-                    # One branch: which rows pass cannot be foreseen.
-                    if (pool[at(row + KEY)] ^ key) | (((passes >> order) & 1) ^ 1):
-                        link = row + NEXT
-                        row_id = following
-                        continue
-                    n_tried += 1
-                    if test_from != test_to and not _passes(test_from, test_to, row, i, base, n, pool, chain, ints):
-                        link = row + NEXT
-                        row_id = following
-                        continue
+            forks = chain[at(step + S_FORKS)]
+            while row_id >= tail:
+                row = rows + (row_id & mask) * width
+                following = pool[at(row + NEXT)]
+                if time - pool[at(row + START)] > within:
+                    if e == 1:  # the rows of this list began one after the other: all others are older still
+                        pool[at(link)] = NO_ROW
+                        break
+                    pool[at(row + NEXT)] = UNLINKED
+                    pool[at(link)] = following
+                    row_id = following
+                    continue
+                value = pool[at(row + field)]
+                order = 1 + (value > against) - (value < against)
+                # One branch: which rows pass cannot be foreseen.
+                if (pool[at(row + KEY)] ^ key) | (((passes >> order) & 1) ^ 1):
+                    link = row + NEXT
+                    row_id = following
+                    continue
+                n_tried += 1
+                if test_from != test_to and not _passes(test_from, test_to, row, i, base, n, pool, chain, ints):
+                    link = row + NEXT
+                    row_id = following
+                    continue
                 if e == n_steps - 1:
                     if entries > room:
                         code = OUTPUT_FULL
@@ -197,36 +254,14 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                             code = POOL_FULL
                             break
                     made = rows + (head & mask) * width
-                    if e > 0:
-                        pool[at(made + START)] = pool[at(row + START)]
-                        for register in range(registers, width):
-                            pool[at(made + register)] = pool[at(row + register)]
-                    else:
-                        n_tried += 1
-                        pool[at(made + START)] = time
-                        for register in range(registers, width):
-                            pool[at(made + register)] = 0
-                    pool[at(made + EVENT)] = base + i
-                    pool[at(made + PARENT)] = row_id
-                    pool[at(made + STATE)] = chain[at(step + S_STATE)]
-                    for update in range(chain[at(step + S_UPDATE_FROM)], chain[at(step + S_UPDATE_TO)]):
-                        place = chain[C_UPDATES] + update * UPDATE_WIDTH
-                        if chain[at(place + U_COLUMN)] >= 0:
-                            pool[at(made + chain[at(place + U_FIELD)])] = ints[at(chain[at(place + U_COLUMN)] * n + i)]
-                        else:
-                            pool[at(made + chain[at(place + U_FIELD)])] = base + i
-                    waits = 0
-                    if chain[at(step + S_ROW_KEY)] >= 0:
-                        event = pool[at(made + chain[at(step + S_ROW_KEY_EVENT)])] - base
-                        waits = ints[at(chain[at(step + S_ROW_KEY)] * n + event)]
-                    slot = heads + e * n_buckets + bucket_of(waits, n_buckets)
-                    pool[at(made + KEY)] = waits
-                    pool[at(made + NEXT)] = pool[at(slot)]
-                    pool[at(slot)] = head
+                    for register in range(registers, width):
+                        pool[at(made + register)] = pool[at(row + register)]
+                    start = pool[at(row + START)]
+                    _add(
+                        head, made, row_id, start, step, heads + e * n_buckets, n_buckets, i, base, n, pool, chain, ints
+                    )
                     head += 1
-                if e == 0:
-                    break
-                if chain[at(step + S_FORKS)]:
+                if forks:
                     link = row + NEXT
                 else:
                     pool[at(row + NEXT)] = UNLINKED
@@ -234,8 +269,7 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                 row_id = following
             if code != DONE:
                 pool[M_LIST], pool[M_ROW] = e, row_id
-                if e > 0:
-                    n_tried -= 1  # this row is tried again
+                n_tried -= 1  # this row is tried again
                 break
         if code != DONE:
             break

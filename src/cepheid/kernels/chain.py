@@ -12,10 +12,8 @@ from cepheid.kernels.layout import LINKS
 C_N_STEPS = 0
 C_TESTS = 1  # where the tests begin
 C_UPDATES = 2  # where the updates begin
-C_NUMBERS = 3  # where the number of the step stands for each element's bit, at bit % BITS
+C_NUMBERS = 3  # where the numbers of steps begin: at (1 << e), that of the step which takes element e
 CHAIN_HEADER = 4
-BITS = 67
-"""A prime that leaves a different rest for every power of two below 2**63."""
 
 # --- a row of a chain: all of them wait in one list --------------------------------------------------
 NEXT, KEY = LINKS, LINKS + 1
