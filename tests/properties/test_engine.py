@@ -29,3 +29,13 @@ def test_engine_equals_oracle_on_events_out_of_order(example: Example) -> None:
     except NotSupportedError:
         reject()  # too many of these fail the test
     assert found == oracle_matches(example.bound, example.events)
+
+
+@PAIRS
+@given(examples(Features.ENGINE | Features.SOURCES, shuffled=True))
+def test_engine_equals_oracle_on_patterns_of_any_form(example: Example) -> None:
+    try:
+        found = engine_matches(example.bound, example.events)
+    except NotSupportedError:
+        reject()  # too many of these fail the test
+    assert found == oracle_matches(example.bound, example.events)

@@ -22,7 +22,7 @@ def little_room(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(examples(Features.ENGINE_1 | Features.EACH))
+@given(examples(Features.ENGINE))
 def test_engine_equals_oracle_in_little_room(example: Example) -> None:
     try:
         found = engine_matches(example.bound, example.events)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from cepheid.compiler.combinations import write_combination
 from cepheid.compiler.hosted import Hosted, operands_of
 from cepheid.compiler.registers import Registers
 from cepheid.compiler.requests import (
@@ -68,6 +69,8 @@ class Tables:
     conditions: list[list[int]] = field(default_factory=list)
     iterated: list[list[int]] = field(default_factory=list)
     hosted: list[Hosted] = field(default_factory=list)
+    combinations: list[int] = field(default_factory=list)
+    combination_fields: list[int] = field(default_factory=list)  # those of them that are registers
 
     def constant(self, value: float) -> int:
         """The place of a float constant."""
@@ -84,7 +87,7 @@ class Lowering:
         self.tables = tables
         self.registers = registers
         self.requests = requests
-        self.elements = {element.variable: element for element in automaton.elements}
+        self.elements = {element.variable: element for element in automaton.variables}
 
     # --- entry ------------------------------------------------------------------------------------
 
@@ -98,9 +101,17 @@ class Lowering:
             self._emit_as(expression, scope, INT_SHAPE)
         wheels = self.tables.iterated
         n_iterated = len(scope.iterated)
-        wheels.extend([element, scope.firsts.get(v, -1)] for v, element in enumerate(scope.iterated))
-        is_fused = fused and not n_iterated
-        return condition(first, len(self.tables.code), n_iterated, len(wheels) - n_iterated, fused=is_fused)
+        wheels.extend(
+            [element, scope.firsts.get(v, -1), int(bool(self.automaton.variables[element].groups))]
+            for v, element in enumerate(scope.iterated)
+        )
+        combination = -1
+        if test.situation.made and (n_iterated or test.situation.required):
+            combination = write_combination(scope, self.tables.combinations, self.tables.combination_fields)
+        is_fused = fused and not n_iterated and combination < 0
+        made = condition(first, len(self.tables.code), n_iterated, len(wheels) - n_iterated, fused=is_fused)
+        made[k.COMBINATION] = combination
+        return made
 
     def count_test(self, element: int, comparator: str, bound: int) -> list[int]:
         """Lower a bound on the number of elements of a loop."""
@@ -468,7 +479,7 @@ class Lowering:
         column = self._leaf_column(aggregate.argument, shape)
         op = k.PUSH_FLOAT if shape.register is Register.FLOAT else k.PUSH_INT
         self._op(op, 0, operand.source, operand.argument, column)
-        self._op(k.ABSENT_AS_NULL)
+        self._op(k.EMPTY_AS_NULL, 0, operand.source, operand.argument)
         if aggregate.function == "count":
             self._op(k.IS_NOT_NULL)
             return INT_SHAPE
@@ -483,4 +494,4 @@ def condition(first: int, last: int, n_iterated: int = 0, iterated_from: int = 0
         n_iterated, iterated_from: the loops whose elements it is tried on, as rows of the table `iterated`.
         fused: it is one comparison, and nothing is iterated.
     """
-    return [first, last, int(fused), n_iterated, iterated_from]
+    return [first, last, int(fused), n_iterated, iterated_from, -1]

@@ -61,13 +61,20 @@ class Value:
     column: int
 
 
+@dataclass(frozen=True)
+class Iteration:
+    """A register that holds the id of the row with which the present iteration of a quantified group began."""
+
+    group: int
+
+
 class Registers:
     """Gives out registers as conditions ask for them, then says how each step brings them up to date."""
 
     def __init__(self, automaton: Automaton, requests: Requests) -> None:
         self.automaton = automaton
         self.requests = requests
-        self.numbers: dict[Slot | Count | Value | Tally, int] = {}
+        self.numbers: dict[Slot | Count | Value | Tally | Iteration, int] = {}
         self.float_numbers: dict[Tally, int] = {}
         self.n_ints = 0
         self.n_floats = 0
@@ -84,6 +91,10 @@ class Registers:
         """The register of a `Value`."""
         return self._of(Value(element, column))
 
+    def iteration(self, group: int) -> int:
+        """The register of an `Iteration`."""
+        return self._of(Iteration(group))
+
     def tally(self, function: str, element: int, argument: Expression, shape: Shape) -> Tally:
         """The registers of an aggregate over an expression on one element."""
         column = self.requests.leaf(argument, shape, self.automaton.bound.types)
@@ -99,7 +110,7 @@ class Registers:
                     self.n_ints += 1  # the value stands beside the count
         return wanted
 
-    def _of(self, wanted: Slot | Count | Value) -> int:
+    def _of(self, wanted: Slot | Count | Value | Iteration) -> int:
         if wanted not in self.numbers:
             self.numbers[wanted] = self.n_ints
             self.n_ints += 1
@@ -107,15 +118,18 @@ class Registers:
 
     def updates(self, edge: Edge) -> list[list[int]]:
         """The rows of the table `updates` for a step."""
+        if self.automaton.graph:
+            return self._graph_updates(edge)
         rows: list[list[int]] = []
         for register, number in self.numbers.items():
+            assert not isinstance(register, Iteration)
             if isinstance(register, Slot) and register.which in ("left", "right"):
                 if register.element in edge.remembers:
                     op = k.SET_SLOT if register.which == "right" else k.SET_PARENT_SLOT
                     rows.append([op, number, 0, 0, 0])
                 continue
             if register.element in edge.skipped:
-                rows.append([k.SET_INT, number, -1 if isinstance(register, Slot) else 0, 0, 0])
+                rows.append([k.SET_INT, number, k.EMPTY if isinstance(register, Slot) else 0, 0, 0])
                 continue
             if register.element != edge.element:
                 continue
@@ -130,10 +144,42 @@ class Registers:
                 rows.extend(self._tally_updates(register, number, edge.entering))
         return rows
 
+    def _graph_updates(self, edge: Edge) -> list[list[int]]:
+        """The rows of a step in a plan of `plan.graph`: what a variable had before, only registers know."""
+        rows: list[list[int]] = []
+        taken = self.automaton.states[edge.target].element
+        for register, number in self.numbers.items():
+            unset = k.NOT_BEGUN if isinstance(register, Count | Tally) else k.NOT_BOUND
+            if edge.source is None:
+                rows.append([k.SET_INT, number, unset, 0, 0])
+                if isinstance(register, Tally) and register in self.float_numbers:
+                    rows.append([k.SET_FLOAT, 0, 0, 0, self.float_numbers[register]])
+            if isinstance(register, Iteration):
+                if register.group in edge.begins:
+                    rows.append([k.SET_ROW, number, 0, 0, 0])
+                continue
+            if isinstance(register, Slot) and register.which in ("left", "right"):
+                if register.element in edge.remembers and (register.which == "right" or edge.source is not None):
+                    rows.append([k.SET_SLOT if register.which == "right" else k.SET_PARENT_SLOT, number, 0, 0, 0])
+                continue
+            if register.element in edge.empties:
+                rows.append([k.SET_IF, number, k.EMPTY if isinstance(register, Slot) else 0, unset, 0])
+            if register.element != taken:
+                continue
+            if isinstance(register, Value):
+                rows.append([k.SET_VALUE, number, 0, register.column, 0])
+            elif isinstance(register, Slot):
+                rows.append([k.SET_FIRST_SLOT if register.which == "first" else k.SET_SLOT, number, 0, 0, 0])
+            elif isinstance(register, Count):
+                rows.append([k.COUNT_ON, number, 0, 0, 0])
+            else:
+                rows.append([k.SET_IF, number, 0, k.NOT_BEGUN, 0])
+                rows.append(self._tally_row(register, number))
+        return rows
+
     def _tally_updates(self, tally: Tally, number: int, entering: bool) -> list[list[int]]:
         rows: list[list[int]] = []
         is_float = tally.shape.register is Register.FLOAT
-        column = tally.column
         if entering:
             rows.append([k.SET_INT, number, 0, 0, 0])
             if tally.function != "count":
@@ -141,12 +187,16 @@ class Registers:
                     rows.append([k.SET_FLOAT, 0, 0, 0, self.float_numbers[tally]])
                 else:
                     rows.append([k.SET_INT, number + 1, 0, 0, 0])
-        if tally.function == "count":
-            rows.append([k.COUNT_VALUE_FLOAT if is_float else k.COUNT_VALUE_INT, number, 0, column, 0])
-        elif is_float:
-            op = {"sum": k.SUM_FLOAT, "min": k.MIN_FLOAT, "max": k.MAX_FLOAT}[tally.function]
-            rows.append([op, number, 0, column, self.float_numbers[tally]])
-        else:
-            op = {"sum": k.SUM_INT, "min": k.MIN_INT, "max": k.MAX_INT}[tally.function]
-            rows.append([op, number, number + 1, column, 0])
+        rows.append(self._tally_row(tally, number))
         return rows
+
+    def _tally_row(self, tally: Tally, number: int) -> list[int]:
+        """Bring an aggregate up to date with the event that is being taken."""
+        is_float = tally.shape.register is Register.FLOAT
+        if tally.function == "count":
+            return [k.COUNT_VALUE_FLOAT if is_float else k.COUNT_VALUE_INT, number, 0, tally.column, 0]
+        if is_float:
+            op = {"sum": k.SUM_FLOAT, "min": k.MIN_FLOAT, "max": k.MAX_FLOAT}[tally.function]
+            return [op, number, 0, tally.column, self.float_numbers[tally]]
+        op = {"sum": k.SUM_INT, "min": k.MIN_INT, "max": k.MAX_INT}[tally.function]
+        return [op, number, number + 1, tally.column, 0]

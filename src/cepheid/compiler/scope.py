@@ -56,7 +56,7 @@ class Scope:
             element = elements[name]
             if element.negated or not element.loop or element.index in situation.skipped:
                 continue
-            if reference.single and element.index != situation.current:
+            if reference.single and (situation.made or element.index != situation.current):
                 self.iterated.append(element.index)
 
     def iteration_of(self, variable: str) -> int | None:

@@ -13,6 +13,7 @@ from cepheid.compiler.chain import chain_of
 from cepheid.compiler.hosted import Hosted
 from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
+from cepheid.compiler.places import place_registers
 from cepheid.compiler.registers import Registers, Slot
 from cepheid.compiler.requests import ORDERED_SHAPE, PARTITION, Register, Requests, Shape, shape_of
 from cepheid.compiler.scope import LAST_EVENT
@@ -20,6 +21,7 @@ from cepheid.kernels import layout as k
 from cepheid.language.tree import Attribute, Compare, Expression, Policy, walk
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
 from cepheid.plan.references import references
+from cepheid.plan.retention import retention_us
 
 MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
 """Comparators with their sides exchanged; the others stay."""
@@ -81,6 +83,7 @@ class _Compiler:
         self.registers = Registers(automaton, self.requests)
         self.lowering = Lowering(automaton, self.tables, self.registers, self.requests)
         self.absences: list[list[int]] = []
+        self.ends: list[list[int]] = []
         self.keys: list[list[int]] = []
         self.lists: list[list[int]] = []
         self.list_edges: list[int] = []
@@ -89,16 +92,19 @@ class _Compiler:
     def compile(self) -> CompiledPlan:
         automaton = self.automaton
         edges = [self._guards(edge) for edge in automaton.edges]
-        accepts = [self._accept_guards(state) for state in automaton.states]
+        made = [self._made_guards(edge) for edge in automaton.edges]
+        ends = [self._ends_of(state) for state in automaton.states]
         closings = [self._closing_guards(state) for state in automaton.states]
         list_ranges = [self._lists_of(state, edges) for state in automaton.states]
         buffers = self._buffers()
         width = max((hi - lo for lo, hi in list_ranges), default=0)
-        late = any(state.accepting is Accepting.LATE for state in automaton.states)
-        registers_at = k.LINKS + 2 * max(1, width) + (1 if late else 0)
+        late = any(
+            state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
+        )
+        registers_at = k.LINKS + 2 * max(1, width) + (2 if late else 0)
         updates: list[list[int]] = []
         edge_rows = []
-        for edge, (guards, absences) in zip(automaton.edges, edges, strict=True):
+        for edge, (guards, absences), made_guards in zip(automaton.edges, edges, made, strict=True):
             first = len(updates)
             updates.extend(self.registers.updates(edge))
             edge_rows.append(
@@ -111,11 +117,13 @@ class _Compiler:
                     *absences,
                     first,
                     len(updates),
+                    *made_guards,
                 ]
             )
         state_rows = []
-        for state, (guards, absences), closing, (lo, hi) in zip(
-            automaton.states, accepts, closings, list_ranges, strict=True
+        bare = automaton.bare_states
+        for state, (ends_from, ends_to), closing, (lo, hi) in zip(
+            automaton.states, ends, closings, list_ranges, strict=True
         ):
             closes = state.full_at is not None and (
                 state.ends_when_full or state.closing_tests or state.closing_absences
@@ -125,34 +133,39 @@ class _Compiler:
                 [
                     state.element,
                     ACCEPT_CODES[state.accepting],
-                    *guards,
-                    *absences,
+                    ends_from,
+                    ends_to,
+                    0,
+                    0,
                     full,
                     state.full_at or 0,
                     lo,
                     hi,
-                    0 if state.edges else (1 if guards[0] != guards[1] or state.absences else k.BARE_FINAL),
+                    0 if state.edges else (k.BARE_FINAL if state.index in bare else 1),
                     k.ENDS_ANYWAY if state.over_when_full else int(state.ends_when_full),
                     *closing[0],
                     *closing[1],
                 ]
             )
-        self._place_slots(registers_at)
-        starts = list(automaton.starts)
-        self.list_edges.extend(starts)
-        elements = 0
-        for number in starts:
-            elements |= 1 << automaton.edges[number].element
-        n_edges = len(self.list_edges)
-        lists = [*self.lists, [0, elements, n_edges - len(starts), n_edges, 0, 0, 0, 0, -1, 0, 0, 0]]
+        place_registers(registers_at, self.tables, self.keys, self.absences, self.ends, self.lists)
+        lists = list(self.lists)
+        for starts in (automaton.starts, *automaton.further_starts):
+            elements = 0
+            for number in starts:
+                elements |= 1 << automaton.edges[number].element
+            n_edges = len(self.list_edges)
+            self.list_edges.extend(starts)
+            lists.append([0, elements, n_edges, n_edges + len(starts), 0, 0, 0, 0, -1, 0, 0, 0])
         plan = np.concatenate(
             self._laid_out(
                 registers_at,
                 late,
                 {
+                    k.P_ENDS: self.ends,
                     k.P_CODE: self.tables.code,
                     k.P_CONDITIONS: self.tables.conditions,
                     k.P_ITERATED: self.tables.iterated,
+                    k.P_COMBINATIONS: [[number] for number in self.tables.combinations],
                     k.P_UPDATES: updates,
                     k.P_EDGES: edge_rows,
                     k.P_ABSENCES: self.absences,
@@ -177,10 +190,11 @@ class _Compiler:
                     or state.closing_tests
                     or state.closing_absences
                     for state, row in zip(automaton.states, state_rows, strict=True)
-                ),
+                )
+                or any(edge.made_tests or edge.made_absences for edge in automaton.edges),
                 tally=any(row[0] in k.TALLIES for row in updates) or self.registers.n_floats > 0,
                 fire=late,
-                varying=not all(e.minimum == 1 and e.maximum == 1 for e in automaton.elements[: automaton.n_positive]),
+                varying=not automaton.fixed,
             ),
             hosted=tuple(self.tables.hosted),
         )
@@ -220,23 +234,44 @@ class _Compiler:
             comparator = MIRRORED.get(comparator, comparator)
         if source_a != k.FROM_ROW or (source_b, b) != (k.FROM_HEADER, k.M_CURRENT):
             return None
-        if a == LAST_EVENT and edge.source is not None and not self.automaton.elements[edge.source].loop:
-            return edge.source, comparator, column_a, column_b
+        if a == LAST_EVENT and edge.source is not None:
+            last = self.automaton.states[edge.source].element
+            if not self.automaton.variables[last].loop:
+                return last, comparator, column_a, column_b
         for register, number in self.registers.numbers.items():
             if number != a or not isinstance(register, Slot) or register.which != "event":
                 continue
-            if not self.automaton.elements[register.element].optional:  # one that is absent has no value
+            if self._is_bound(self.automaton.variables[register.element], edge):  # one that is absent has no value
                 return register.element, comparator, column_a, column_b
         return None
 
-    def _accept_guards(self, state: State) -> tuple[tuple[int, int], tuple[int, int]]:
-        rows = [
-            self.lowering.count_test(count.element, ">=", count.least)
-            for count in state.counts
-            if count.least is not None
-        ]
-        rows.extend(self.lowering.test(test) for test in state.tests)
-        return self._add_conditions(rows), self._add_absences(state.absences)
+    def _is_bound(self, variable: Element, edge: Edge) -> bool:
+        """Whether a variable is bound for sure before a step."""
+        return variable.index in edge.known if self.automaton.graph else not variable.optional
+
+    def _made_guards(self, edge: Edge) -> tuple[int, int, int, int]:
+        rows = [self.lowering.test(test) for test in edge.made_tests]
+        return (*self._add_conditions(rows), *self._add_absences(edge.made_absences))
+
+    def _ends_of(self, state: State) -> tuple[int, int]:
+        """Add the rows of the table `ends` of a state."""
+        first = len(self.ends)
+        if self.automaton.graph:
+            for end in state.ends:
+                tests = self._add_conditions([self.lowering.test(test) for test in end.tests])
+                absences = self._add_absences(end.absences)
+                trailing = self._add_absences(end.trailing)
+                dropped = -1 if end.dropped is None else self.registers.iteration(end.dropped)
+                self.ends.append([*tests, *absences, *trailing, dropped])
+        elif state.accepting is not Accepting.NO:
+            rows = [
+                self.lowering.count_test(count.element, ">=", count.least)
+                for count in state.counts
+                if count.least is not None
+            ]
+            rows.extend(self.lowering.test(test) for test in state.tests)
+            self.ends.append([*self._add_conditions(rows), *self._add_absences(state.absences), 0, 0, -1])
+        return first, len(self.ends)
 
     def _closing_guards(self, state: State) -> tuple[tuple[int, int], tuple[int, int]]:
         rows = [self.lowering.test(test) for test in state.closing_tests]
@@ -251,15 +286,20 @@ class _Compiler:
         made = []
         for absence in absences:
             tried = self._add_conditions([self.lowering.test(test) for test in absence.tests])
-            left = self._anchor(absence.left, "left", absence.negated)
-            right = self._anchor(absence.right, "right", absence.negated)
-            number = absence.negated - self.automaton.n_positive
+            remembered = absence.gap if self.automaton.graph else absence.negated
+            left = self._anchor(absence.left, "left", remembered)
+            right = self._anchor(absence.right, "right", remembered)
+            number = absence.gap if self.automaton.graph else absence.negated - self.automaton.n_positive
             probe_from = len(self.keys)
             if self.partition_column is not None:
                 current = absence.right is Anchor.CURRENT
                 source = (k.FROM_HEADER, k.M_CURRENT) if current else right
+                if self.automaton.graph:  # the row's own event: all of a match are in one partition
+                    source = (k.FROM_ROW, LAST_EVENT)
                 self.keys.append([*source, self.partition_column])
-            made.append([number, *left, *right, *tried, probe_from, len(self.keys), int(absence.fatal)])
+            made.append(
+                [number, *left, *right, *tried, probe_from, len(self.keys), int(absence.fatal), int(absence.inner)]
+            )
         first = len(self.absences)
         self.absences.extend(made)
         return first, len(self.absences)
@@ -269,6 +309,8 @@ class _Compiler:
             return (k.FROM_HEADER, k.M_CURRENT)
         if anchor is Anchor.LAST_TAKEN:
             return (k.FROM_ROW, LAST_EVENT)
+        if anchor is Anchor.OPEN:
+            return (k.GAP_OPEN, 0)
         return (k.FROM_ROW, self.registers.slot(which, negated))
 
     # --- keys and lists ---------------------------------------------------------------------------
@@ -289,14 +331,15 @@ class _Compiler:
         there = [(side, name) for side, name in sides if name != taken.variable]
         if len(here) != 1 or len(there) != 1:
             return None
-        other = self._always_bound_single(str(there[0][1]))
+        other = self._always_bound_single(str(there[0][1]), edge)
         if other is None:
             return None
         shape = self._int_shape(here[0], there[0][0])
         if shape is None:
             return None
         types = self.automaton.bound.types
-        slot = LAST_EVENT if other.index == edge.source else self.registers.slot("event", other.index)
+        last = self.automaton.states[edge.source].element
+        slot = LAST_EVENT if other.index == last else self.registers.slot("event", other.index)
         return _KeyPart(
             k.FROM_ROW,
             slot,
@@ -304,9 +347,9 @@ class _Compiler:
             self.requests.leaf(here[0], shape, types),
         )
 
-    def _always_bound_single(self, name: str) -> Element | None:
-        for element in self.automaton.elements:
-            if element.variable == name and not (element.loop or element.optional or element.negated):
+    def _always_bound_single(self, name: str, edge: Edge) -> Element | None:
+        for element in self.automaton.variables:
+            if element.variable == name and not (element.loop or element.negated) and self._is_bound(element, edge):
                 return element
         return None
 
@@ -415,30 +458,6 @@ class _Compiler:
 
     # --- the rest ---------------------------------------------------------------------------------
 
-    def _place_slots(self, registers_at: int) -> None:
-        """Turn numbers of registers into fields of a row, now that the width of the links is known."""
-
-        def place(row: list[int], source: int, argument: int) -> None:
-            if row[source] == k.FROM_ROW:
-                row[argument] = k.EVENT if row[argument] == LAST_EVENT else row[argument] + registers_at
-
-        readers = (k.COMPARE, k.PUSH_INT, k.PUSH_FLOAT, k.PUSH_BOUND, k.PUSH_EVENT)
-        for row in self.tables.code:
-            if row[k.OP] in readers:
-                place(row, k.A_SOURCE, k.A_ARG)
-                place(row, k.B_SOURCE, k.B_ARG)
-        for row in self.keys:
-            place(row, k.KEY_SOURCE, k.KEY_ARG)
-        for row in self.absences:
-            place(row, k.LEFT_SOURCE, k.LEFT_ARG)
-            place(row, k.RIGHT_SOURCE, k.RIGHT_ARG)
-        for row in self.tables.iterated:
-            if row[k.WHEEL_FIRST] >= 0:
-                row[k.WHEEL_FIRST] += registers_at
-        for row in self.lists:
-            if row[k.FILTER_FIELD] >= 0:
-                row[k.FILTER_FIELD] += registers_at
-
     def _laid_out(
         self, registers_at: int, late: bool, tables: Mapping[int, Sequence[Sequence[int]]]
     ) -> list[NDArray[np.int64]]:
@@ -447,18 +466,19 @@ class _Compiler:
         positive = automaton.elements[: automaton.n_positive]
         header = np.zeros(k.PLAN_HEADER, np.int64)
         within = automaton.within_us
-        keep = within
-        if keep is None and automaton.each_us is not None and not any(e.loop for e in positive):
-            keep = min(automaton.each_us * (len(positive) - 1), 2**63 - 1)
+        keep, kept_longer = retention_us(automaton)
         header[k.P_N_LISTS] = len(self.lists)
         header[k.P_N_BUFFERS] = len(tables[k.P_BUFFERS])
         header[k.P_WITHIN] = -1 if within is None else within
-        header[k.P_KEEP] = -1 if keep is None else keep
+        header[k.P_KEEP] = header[k.P_HORIZON] = -1 if keep is None else keep
+        header[k.P_KEEP_NEGATED] = -1 if kept_longer is None else kept_longer
+        header[k.P_EACH] = -1 if automaton.each_us is None else automaton.each_us
+        header[k.P_N_STARTS] = 1 + len(automaton.further_starts)
         header[k.P_ROW_WIDTH] = registers_at + self.registers.n_ints
         header[k.P_REGISTERS] = registers_at
-        fixed = all(e.minimum == 1 and e.maximum == 1 for e in positive)
+        fixed = automaton.fixed
         header[k.P_FIXED_LENGTH] = len(positive) if fixed else 0
-        header[k.P_RUN_FIELD] = registers_at - 1 if late else -1
+        header[k.P_RUN_FIELD] = registers_at - 2 if late else -1
         forks = automaton.bound.policy is Policy.ANY
         header[k.P_ONE_START] = int(not forks)
         header[k.P_N_REALS] = self.registers.n_floats

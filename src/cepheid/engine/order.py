@@ -1,4 +1,4 @@
-"""The order of matches that all have the same number of events."""
+"""The order of matches (SEMANTICS 7.2)."""
 
 from __future__ import annotations
 
@@ -38,3 +38,79 @@ def in_order(positions: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     while (done := sort(positions, length, done, n, scratch, slots)) < n:
         slots = np.zeros(4 * len(slots), np.int64)
     return positions
+
+
+def varying_order(
+    positions: NDArray[np.int64],
+    taken: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    decided: NDArray[np.int64],
+    deciders: NDArray[np.int64],
+    *,
+    graph: bool,
+) -> NDArray[np.int64]:
+    """The numbers of matches of varying length in their order, each match once.
+
+    Args:
+        positions, taken: int64, (m,): the events of one match after the other, and the variables that they bind.
+        starts: int64, (n + 1,): where each match begins among them.
+        decided: int64, (n,): when it was decided, us.
+        deciders: int64, (n,): by which event, or -1: by the time.
+        graph: the plan is one of `plan.graph`, which may find a match twice, and decide late ones out of order.
+    """
+    n = len(decided)
+    order = np.empty(max(1, 2 * n), np.int64)
+    order[:n] = np.arange(n)
+    if graph and n:
+        deciders = _by_decision(decided, deciders, order)
+    order_kernel(varying=True)(positions, taken, starts, deciders, n, order)
+    order = order[:n]
+    return order[_distinct(positions, taken, starts, order)] if graph else order
+
+
+def _by_decision(
+    decided: NDArray[np.int64], deciders: NDArray[np.int64], order: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Put matches in the order of their decision points; gives each the number of its point.
+
+    A match that an event decides comes before those that the time of that event decides (SEMANTICS 7.2).
+
+    Args:
+        decided: int64, (n,), us.
+        deciders: int64, (n,): the event that decided, or -1 for the time.
+        order: int64, (at least n,): gets the order.
+    """
+    n = len(decided)
+    late = deciders < 0
+    in_order = np.lexsort((deciders, late, decided))
+    order[:n] = in_order
+    same = (
+        (decided[in_order[1:]] == decided[in_order[:-1]])
+        & (late[in_order[1:]] == late[in_order[:-1]])
+        & (deciders[in_order[1:]] == deciders[in_order[:-1]])
+    )
+    points = np.empty(n, np.int64)
+    points[in_order] = np.concatenate((np.zeros(1, np.int64), np.cumsum(~same)))
+    return points
+
+
+def _distinct(
+    positions: NDArray[np.int64], taken: NDArray[np.int64], starts: NDArray[np.int64], order: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Where matches in their order bind something that none before them binds: equal ones are reported once."""
+    n = len(order)
+    if n < 2:
+        return np.ones(n, np.bool_)
+    # Two sums of mixed words, over the bindings in any order; sums of 128 bits that are equal tell equal matches.
+    words = (((positions + 1) << 6) | taken).astype(np.uint64)
+    sums = []
+    for factor in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93):
+        mixed = words * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(32)
+        sums.append(np.add.reduceat(mixed, starts[:n])[order])
+    _, first = np.unique(np.stack(sums, axis=1), axis=0, return_index=True)
+    distinct = np.zeros(n, np.bool_)
+    distinct[first] = True
+    return distinct

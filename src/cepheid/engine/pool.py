@@ -62,7 +62,7 @@ class Pool:
         if code == k.POOL_FULL:
             self.reals = self._moved_reals(before, pool)
         self._move(before, pool, k.M_ROWS, k.M_CAPACITY, width, k.M_TAIL, k.M_HEAD)
-        self._move(before, pool, k.M_RUNS, k.M_RUN_CAPACITY, 1, k.M_RUN_TAIL, k.M_RUN_HEAD)
+        self._move(before, pool, k.M_RUNS, k.M_RUN_CAPACITY, k.RUN_WIDTH, k.M_RUN_TAIL, k.M_RUN_HEAD)
         self._move(before, pool, k.M_KEPT, k.M_KEPT_CAPACITY, k.KEPT_WIDTH, k.M_KEPT_TAIL, k.M_KEPT_HEAD)
         relink, relink_kept = relinkers()
         relink(self._plan, pool)
@@ -88,7 +88,7 @@ class Pool:
             (k.M_ITERATED, k.MAX_ITERATED),
             (k.M_ROWS, capacity * int(self._plan[k.P_ROW_WIDTH])),
             (k.M_HEADS, capacity * n_lists),
-            (k.M_RUNS, runs),
+            (k.M_RUNS, runs * k.RUN_WIDTH),
             (k.M_KEPT, kept * k.KEPT_WIDTH),
             (k.M_KEPT_HEADS, kept * n_buffers),
         ):
@@ -98,7 +98,7 @@ class Pool:
         pool = np.zeros(at, np.int64)
         pool[: k.POOL_HEADER] = header
         pool[header[k.M_HEADS] : header[k.M_HEADS] + capacity * n_lists] = k.NO_ROW
-        pool[header[k.M_RUNS] : header[k.M_RUNS] + runs] = k.NO_ROW
+        pool[header[k.M_RUNS] : header[k.M_RUNS] + runs * k.RUN_WIDTH] = k.NO_ROW
         pool[header[k.M_KEPT_HEADS] : header[k.M_KEPT_HEADS] + kept * n_buffers] = k.NO_ROW
         return pool
 

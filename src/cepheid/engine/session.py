@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.columns import KernelEvents, events_of
 from cepheid.compiler.event_index import EventIndex
-from cepheid.compiler.load import chain_kernel, kernels, order_kernel
+from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches, RowMatches
-from cepheid.engine.order import in_order
+from cepheid.engine.order import in_order, varying_order
 from cepheid.engine.pool import Pool
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
@@ -138,20 +138,20 @@ def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, po
     starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
     taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
     deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
-    order = np.empty(max(1, 2 * n), np.int64)
-    order_kernel(varying=True)(out, taken, starts, deciders, n, order)
-    order = order[:n]
+    decided = out[pool[k.M_OUT_DECIDED] :][:n]
+    order = varying_order(out[:m], taken, starts, decided, deciders, graph=compiled.automaton.graph)
+    m = int(np.diff(starts)[order].sum())
     lengths = np.diff(starts)[order]
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    entries = np.repeat(starts[:n][order] - offsets[:-1], lengths) + np.arange(m)
+    entries = np.repeat(starts[order] - offsets[:-1], lengths) + np.arange(m)
     positions = out[entries]
     if events.selected is not None:
         positions = events.selected[positions]
-    return Matches(offsets, positions, variables[taken[entries]], out[pool[k.M_OUT_DECIDED] :][:n][order])
+    return Matches(offsets, positions, variables[taken[entries]], decided[order])
 
 
 def _variables(compiled: CompiledPlan) -> NDArray[np.int16]:
     """For each positive element, the index of its variable in the order of the bound query."""
     automaton = compiled.automaton
     names = list(automaton.bound.variables)
-    return np.array([names.index(e.variable) for e in automaton.elements[: automaton.n_positive]], np.int16)
+    return np.array([names.index(e.variable) for e in automaton.variables if not e.negated], np.int16)

@@ -11,7 +11,10 @@ from cepheid.kernels.layout import (
     BUFFER_KEYS_TO,
     BUFFER_WIDTH,
     DONE,
+    EVENT,
     FATAL,
+    GAP_OPEN,
+    INNER,
     KEPT_BUFFER,
     KEPT_EVENT,
     KEPT_KEY,
@@ -20,20 +23,26 @@ from cepheid.kernels.layout import (
     KEPT_WIDTH,
     LEFT_ARG,
     LEFT_SOURCE,
+    M_BASE,
     M_KEPT,
     M_KEPT_CAPACITY,
     M_KEPT_HEAD,
     M_KEPT_HEADS,
     M_KEPT_TAIL,
+    M_N_EVENTS,
     M_TRIED,
     NEGATED,
     P_ABSENCES,
     P_BUFFERS,
+    P_EACH,
     P_N_BUFFERS,
+    P_WITHIN,
     PROBE_FROM,
     PROBE_TO,
     RIGHT_ARG,
     RIGHT_SOURCE,
+    START,
+    TIME_COLUMN,
     TRIED_FROM,
     TRIED_TO,
     Bytes,
@@ -41,8 +50,25 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.predicates import holds, key_of, locate
-from cepheid.kernels.rows import bucket_of, row_of
+from cepheid.kernels.rows import INT_MAX, bucket_of, row_of
 from cepheid.kernels.signatures import Helper
+
+
+@kernel()
+def _in_window(left: int, right: int, trailing: bool, time: int, row: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
+    """Whether the windows let an event of this time stand in a gap that they bound on one side (SEMANTICS 2.2).
+
+    A gap at the start of the match goes back to its last event less the window, one at its end to its first event
+    and the window; BETWEEN EACH holds for its distance from its neighbour.
+    """
+    within, each = plan[P_WITHIN], plan[P_EACH]
+    times = TIME_COLUMN * pool[M_N_EVENTS] - pool[M_BASE]
+    if trailing:
+        return (within < 0 or time - pool[row + START] <= within) and (each < 0 or time - ints[times + left] <= each)
+    if left < 0:
+        last = ints[times + pool[row + EVENT]]
+        return (within < 0 or last - time <= within) and (each < 0 or ints[times + right] - time <= each)
+    return True
 
 
 @kernel(address=True)
@@ -64,7 +90,12 @@ def free_of(
     for k in range(first, last):
         at = plan[P_ABSENCES] + k * ABSENCE_WIDTH
         left = locate(plan[at + LEFT_SOURCE], plan[at + LEFT_ARG], row, pool)
-        right = locate(plan[at + RIGHT_SOURCE], plan[at + RIGHT_ARG], row, pool)
+        trailing = plan[at + RIGHT_SOURCE] == GAP_OPEN
+        right = INT_MAX
+        if not trailing:
+            right = locate(plan[at + RIGHT_SOURCE], plan[at + RIGHT_ARG], row, pool)
+            if right < 0 or (left < 0 and plan[at + INNER]):
+                continue  # another branch was taken, or it is tested at the end of the match
         key, known = key_of(plan[at + PROBE_FROM], plan[at + PROBE_TO], row, plan, pool, ints, nulls)
         if not known:
             continue  # an equality with NULL: no negated event satisfies it
@@ -77,11 +108,10 @@ def free_of(
                 break
             if tried < right and pool[place + KEPT_KEY] == key:
                 pool[M_TRIED] = tried
-                found = True
+                found = _in_window(left, right, trailing, pool[place + KEPT_TIME], row, plan, pool, ints)
                 for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
-                    if not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
+                    if found and not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
                         found = False
-                        break
                 if found:
                     return -1 if plan[at + FATAL] else 0
             cursor = pool[place + KEPT_NEXT]

@@ -16,7 +16,6 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENCE_FROM,
     ABSENCE_TO,
-    ACCEPT_FROM,
     ACCEPTS,
     ACCEPTS_ALSO,
     ACCEPTS_LATE,
@@ -27,8 +26,11 @@ from cepheid.kernels.layout import (
     DONE,
     EDGE_WIDTH,
     ELEMENT,
+    END_WIDTH,
     ENDS_ANYWAY,
+    ENDS_FROM,
     ENDS_IF_ACCEPTED,
+    ENDS_TO,
     EVENT,
     EVENT_KEYS_FROM,
     EVENT_KEYS_TO,
@@ -83,17 +85,22 @@ from cepheid.kernels.layout import (
     M_RUNS,
     M_STAGE,
     M_TAIL,
+    MADE_FROM,
     NO_ROW,
     OUTPUT_FULL,
     OVER_WHEN_FULL,
     P_EDGES,
+    P_ENDS,
     P_FANOUT,
+    P_HORIZON,
     P_KEEP,
+    P_KEEP_NEGATED,
     P_LIST_EDGES,
     P_LISTS,
     P_N_BUFFERS,
     P_N_LISTS,
     P_N_REALS,
+    P_N_STARTS,
     P_ONE_START,
     P_REGISTERS,
     P_ROW_WIDTH,
@@ -106,6 +113,9 @@ from cepheid.kernels.layout import (
     REJECTS,
     ROW_KEYS_FROM,
     ROW_KEYS_TO,
+    RUN_ROW,
+    RUN_START,
+    RUN_WIDTH,
     RUNS_FULL,
     SET_INT,
     SET_PARENT_SLOT,
@@ -113,6 +123,7 @@ from cepheid.kernels.layout import (
     SET_VALUE,
     START,
     STATE,
+    STATE_ELEMENT,
     STATE_LISTS_FROM,
     STATE_LISTS_TO,
     STATE_WIDTH,
@@ -202,9 +213,10 @@ def take(
     """
     target = plan[edge + TARGET]
     state = plan[P_STATES] + target * STATE_WIDTH
+    one_start = plan[P_ONE_START]
     if plan[state + IS_FINAL] == BARE_FINAL:
-        emit(row_id, current, plan[edge + ELEMENT], time, current, plan, pool, out)
-        if row_id >= 0 and plan[P_RUN_FIELD] >= 0 and not plan[edge + FORKS]:
+        emit(row_id, current, plan[state + STATE_ELEMENT], time, current, plan, pool, out)
+        if row_id >= 0 and plan[P_RUN_FIELD] >= 0 and one_start:
             end_run(row, plan, pool)
         return True
     made_id = pool[M_HEAD]
@@ -243,6 +255,9 @@ def take(
             pool[register] = pool[row + EVENT]
         else:
             tally(at, made, 0, 0, 0, plan, pool, reals, ints, floats, nulls)
+    if plan[edge + MADE_FROM] != plan[edge + MADE_FROM + 1] or plan[edge + MADE_FROM + 2] != plan[edge + MADE_FROM + 3]:
+        if not accept(edge + MADE_FROM, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
+            return False
     full_register = plan[state + FULL_REGISTER]
     full = full_register >= 0 and pool[made + registers + full_register] >= plan[state + FULL_COUNT]
     if full and not accept(state + CLOSE_FROM, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
@@ -250,19 +265,35 @@ def take(
     pool[M_HEAD] = made_id + 1
     run_field = plan[P_RUN_FIELD]
     if run_field >= 0:
+        run = pool[M_RUN_HEAD]
         if row_id < 0:
-            pool[made + run_field] = pool[M_RUN_HEAD]
-            pool[M_RUN_HEAD] += 1
+            pool[M_RUN_HEAD] = run + 1
         else:
-            pool[made + run_field] = pool[row + run_field]
-        pool[pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1))] = made_id
+            run = pool[row + run_field]
+        slot = pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
+        pool[made + run_field] = run
+        pool[made + run_field + 1] = NO_ROW
+        if row_id < 0:
+            pool[slot + RUN_START] = time
+            pool[slot + RUN_ROW] = NO_ROW
+        if one_start:
+            pool[slot + RUN_ROW] = made_id
     mode = plan[state + ACCEPTS]
     if mode != REJECTS:
         over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] == ENDS_ANYWAY)
         if mode != ACCEPTS_LATE or over or (full and plan[state + OVER_WHEN_FULL] == ENDS_IF_ACCEPTED):
-            accepted = accept(state + ACCEPT_FROM, made_id, 1, plan, pool, reals, ints, floats, nulls, out, large, free)
+            accepted = 0
+            for e in range(plan[state + ENDS_FROM], plan[state + ENDS_TO]):
+                end = plan[P_ENDS] + e * END_WIDTH
+                accepted = accept(end, made_id, 1, plan, pool, reals, ints, floats, nulls, out, large, free)
+                if accepted:
+                    break
+            if accepted == 2 and not one_start:  # it waits for the deadline, beside others of its run
+                slot = pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
+                pool[made + run_field + 1] = pool[slot + RUN_ROW]
+                pool[slot + RUN_ROW] = made_id
             if over or (accepted and mode != ACCEPTS_ALSO):
-                if run_field >= 0:
+                if run_field >= 0 and one_start and accepted != 2:
                     end_run(made, plan, pool)
                 return True
     link(made_id, made, target, plan, pool, ints, nulls)
@@ -278,7 +309,7 @@ def has_room(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
     length = 1
     if row_id >= 0:
         length += pool[row + STATE] >> LENGTH_SHIFT
-    elif plan[P_RUN_FIELD] >= 0 and pool[M_RUN_HEAD] - pool[M_RUN_TAIL] >= pool[M_RUN_CAPACITY]:
+    elif plan[P_RUN_FIELD] >= 0 and pool[M_RUN_HEAD] - pool[M_RUN_TAIL] + fanout > pool[M_RUN_CAPACITY]:
         return RUNS_FULL
     if pool[M_N_ENTRIES] + fanout * length > pool[M_OUT_ENTRIES]:
         return OUTPUT_FULL
@@ -295,6 +326,9 @@ def forget(time: int, plan: Ints, pool: Ints) -> None:
     while tail < head and time - pool[row_of(tail, plan, pool) + START] > keep_us:
         tail += 1
     pool[M_TAIL] = tail
+    keep_us = plan[P_KEEP_NEGATED]
+    if keep_us < 0:
+        return
     tail, head = pool[M_KEPT_TAIL], pool[M_KEPT_HEAD]
     capacity = pool[M_KEPT_CAPACITY]
     while tail < head and time - pool[pool[M_KEPT] + (tail & (capacity - 1)) * KEPT_WIDTH + KEPT_TIME] > keep_us:
@@ -339,7 +373,7 @@ def advance(
     base = pool[M_BASE]
     within = plan[P_WITHIN]
     n_lists = plan[P_N_LISTS]
-    has_runs = plan[P_RUN_FIELD] >= 0 and within >= 0
+    has_runs = plan[P_RUN_FIELD] >= 0 and plan[P_HORIZON] >= 0
     while pool[M_EVENT] < n:
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
@@ -361,12 +395,12 @@ def advance(
         if pool[M_STAGE] == 1:
             tail = pool[M_TAIL]
             rows, mask, width = pool[M_ROWS], pool[M_CAPACITY] - 1, plan[P_ROW_WIDTH]
-            # The last list has no rows: its edges start partial matches.
-            for k in range(pool[M_LIST], n_lists + 1):
+            # The last lists have no rows: their edges start partial matches.
+            for k in range(pool[M_LIST], n_lists + plan[P_N_STARTS]):
                 listed = plan[P_LISTS] + k * LIST_WIDTH
                 if not plan[listed + LIST_ELEMENTS] & fit:
                     continue
-                starting = k == n_lists
+                starting = k >= n_lists
                 row_id = NO_ROW
                 head = 0
                 key = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     COPY_REALS,
+    COUNT_ON,
     COUNT_VALUE_INT,
     FIRST_COLUMN,
     GT,
@@ -12,16 +13,21 @@ from cepheid.kernels.layout import (
     M_BASE,
     M_CURRENT,
     M_FLOAT_NULLS,
+    M_HEAD,
     M_INT_NULLS,
     M_N_EVENTS,
     MAX_FLOAT,
     MAX_INT,
     MIN_FLOAT,
     MIN_INT,
+    NOT_BEGUN,
     OVERFLOWED,
     P_N_REALS,
     P_REGISTERS,
+    SET_FIRST_SLOT,
     SET_FLOAT,
+    SET_IF,
+    SET_ROW,
     SUM_FLOAT,
     SUM_INT,
     Bytes,
@@ -69,6 +75,20 @@ def tally_event(
         return 0
     op, column = plan[at], plan[at + 3]
     register = row + plan[P_REGISTERS] + plan[at + 1]
+    if op == SET_ROW:
+        pool[register] = pool[M_HEAD]  # the row is being made
+        return 0
+    if op == SET_FIRST_SLOT:
+        if pool[register] < 0:
+            pool[register] = pool[M_CURRENT]
+        return 0
+    if op == COUNT_ON:
+        pool[register] = 1 if pool[register] == NOT_BEGUN else pool[register] + 1
+        return 0
+    if op == SET_IF:
+        if pool[register] == plan[at + 3]:
+            pool[register] = plan[at + 2]
+        return 0
     n = pool[M_N_EVENTS]
     event = pool[M_CURRENT] - pool[M_BASE]
     of_ints = op == COUNT_VALUE_INT or op == SUM_INT or op == MIN_INT or op == MAX_INT

@@ -11,6 +11,7 @@ from math import sqrt
 import numpy as np
 
 from cepheid.kernels.aggregates import add_overflows
+from cepheid.kernels.combinations import begin_turning, counts, row_before, turn_on, waits
 from cepheid.kernels.host import call_host, power
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -20,7 +21,6 @@ from cepheid.kernels.layout import (
     ABS_FLOAT,
     ABS_INT,
     ABSENT,
-    ABSENT_AS_NULL,
     ADD_FLOAT,
     ADD_INT,
     AND,
@@ -31,10 +31,12 @@ from cepheid.kernels.layout import (
     CODE_FROM,
     CODE_TO,
     CODE_WIDTH,
+    COMBINATION,
     COMPARE,
     DISTANCE,
     DIV_FLOAT,
-    EVENT,
+    EMPTY,
+    EMPTY_AS_NULL,
     FIRST_COLUMN,
     FIRST_UNARY,
     FLOOR,
@@ -49,9 +51,6 @@ from cepheid.kernels.layout import (
     LEAST_INT,
     LT,
     M_BASE,
-    M_BEFORES,
-    M_ELEMENTS,
-    M_FIRSTS,
     M_FLOAT_NULLS,
     M_HOST,
     M_INT_NULLS,
@@ -65,17 +64,18 @@ from cepheid.kernels.layout import (
     N_ITERATED,
     NEG_FLOAT,
     NEG_INT,
-    NO_ROW,
     NOT,
+    NOT_BEGUN,
+    NOT_BOUND,
     NULL,
     OP,
     OR,
     OR_OF_IN,
     P_CODE,
+    P_COMBINATIONS,
     P_ITERATED,
     P_REGISTERS,
     P_STACK_REALS,
-    PARENT,
     POWER,
     PUSH_ABSENT,
     PUSH_BOUND,
@@ -100,15 +100,13 @@ from cepheid.kernels.layout import (
     SUB_INT,
     TO_FLOAT,
     VALUE,
-    WHEEL_ELEMENT,
-    WHEEL_FIRST,
     WHEEL_WIDTH,
     Bytes,
     Floats,
     Ints,
 )
 from cepheid.kernels.predicates import _compare_fused, _is_null, compare_floats, compare_ints, locate
-from cepheid.kernels.rows import INT_MAX, INT_MIN, element_of, reals_of, row_of
+from cepheid.kernels.rows import INT_MAX, INT_MIN, reals_of
 
 
 @kernel()
@@ -136,19 +134,6 @@ def multiply_overflows(a: int, b: int) -> bool:
 
 
 @kernel()
-def row_before(row_id: int, plan: Ints, pool: Ints) -> int:
-    """Where the row before the loop element ``row_id`` lies, or -1 where that is the loop's first."""
-    if row_id < 0:
-        return -1
-    row = row_of(row_id, plan, pool)
-    parent_id = pool[row + PARENT]
-    if parent_id < 0:
-        return -1
-    parent = row_of(parent_id, plan, pool)
-    return parent if element_of(parent, plan, pool) == element_of(row, plan, pool) else -1
-
-
-@kernel()
 def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: Floats) -> None:
     """Push a count, an aggregate or a mean from the registers of a row."""
     op = plan[at + OP]
@@ -163,7 +148,9 @@ def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: F
                 return
     registers = row + plan[P_REGISTERS]
     n = pool[registers + plan[at + ARG]]
-    if op == PUSH_COUNT:
+    if n == NOT_BEGUN:
+        pool[tag] = ABSENT
+    elif op == PUSH_COUNT:
         pool[top] = n
     elif n <= 0:
         pool[tag] = NULL
@@ -362,6 +349,8 @@ def _stack(
                 event -= pool[M_BASE]
                 if op == PUSH_BOUND:
                     pool[base_ints + tag] = 1 if event + pool[M_BASE] >= 0 else 0
+                    if event + pool[M_BASE] == NOT_BOUND:
+                        pool[tag] = ABSENT
                 elif op == PUSH_EVENT:
                     pool[base_ints + tag] = event if event + pool[M_BASE] >= 0 else -1
                 elif event + pool[M_BASE] < 0:
@@ -389,8 +378,8 @@ def _stack(
             _combine(op, tag, base_ints, pool)
         elif op == NOT:
             pool[base_ints + tag] = 1 - pool[base_ints + tag]
-        elif op == ABSENT_AS_NULL:
-            if pool[tag] == ABSENT:
+        elif op == EMPTY_AS_NULL:
+            if pool[tag] == ABSENT and locate(plan[at + A_SOURCE], plan[at + A_ARG], row, pool) == EMPTY:
                 pool[tag] = NULL
         elif op == IS_NULL or op == IS_NOT_NULL:
             if pool[tag] != ABSENT:
@@ -427,35 +416,6 @@ def _stack(
     return 1 if pool[tag] == VALUE and pool[base_ints + tag] == 1 else 0
 
 
-@kernel()
-def _element_at_or_above(row_id: int, element: int, plan: Ints, pool: Ints) -> int:
-    """The id of the nearest row of ``element`` on the way from ``row_id`` to the start, or -1."""
-    while row_id >= 0:
-        row = row_of(row_id, plan, pool)
-        if element_of(row, plan, pool) == element:
-            return row_id
-        row_id = pool[row + PARENT]
-    return NO_ROW
-
-
-@kernel()
-def _turn(v: int, row_id: int, wheels: int, plan: Ints, pool: Ints) -> None:
-    """Set wheel ``v`` of those at ``plan[wheels:]`` to the element ``row_id`` (-1: the loop is empty)."""
-    pool[pool[M_ITERATED] + v] = row_id
-    element = before = first = -1
-    if row_id >= 0:
-        element = pool[row_of(row_id, plan, pool) + EVENT]
-        place = row_before(row_id, plan, pool)
-        if place >= 0:
-            before = pool[place + EVENT]
-            field = plan[wheels + v * WHEEL_WIDTH + WHEEL_FIRST]
-            if field >= 0:
-                first = pool[place + field]
-    pool[M_ELEMENTS + v] = element
-    pool[M_BEFORES + v] = before
-    pool[M_FIRSTS + v] = first
-
-
 @kernel(address=True)
 def holds_at_large(
     at: int,
@@ -476,25 +436,17 @@ def holds_at_large(
         at: where the condition lies in ``plan``.
         row_id, row: as in `predicates.holds`.
     """
-    first, last, n_iterated = plan[at + CODE_FROM], plan[at + CODE_TO], plan[at + N_ITERATED]
+    first, last, n = plan[at + CODE_FROM], plan[at + CODE_TO], plan[at + N_ITERATED]
     wheels = plan[P_ITERATED] + plan[at + ITERATED_FROM] * WHEEL_WIDTH
-    for v in range(n_iterated):
-        element = plan[wheels + v * WHEEL_WIDTH + WHEEL_ELEMENT]
-        _turn(v, _element_at_or_above(row_id, element, plan, pool), wheels, plan, pool)
+    combination = plan[at + COMBINATION]
+    if combination >= 0:
+        combination += plan[P_COMBINATIONS]
+        if waits(combination, row, plan, pool):
+            return 1
+    begin_turning(n, wheels, combination, row_id, plan, pool)
     while True:
-        if _stack(first, last, row, plan, pool, reals, ints, floats, nulls) == 0:
-            return 0
-        v = n_iterated - 1
-        while v >= 0:
-            element = plan[wheels + v * WHEEL_WIDTH + WHEEL_ELEMENT]
-            following = NO_ROW
-            standing = pool[pool[M_ITERATED] + v]
-            if standing >= 0:
-                following = _element_at_or_above(pool[row_of(standing, plan, pool) + PARENT], element, plan, pool)
-            if following >= 0:
-                _turn(v, following, wheels, plan, pool)
-                break
-            _turn(v, _element_at_or_above(row_id, element, plan, pool), wheels, plan, pool)
-            v -= 1
-        if v < 0:
+        if combination < 0 or counts(n, wheels, combination, row_id, row, plan, pool):
+            if _stack(first, last, row, plan, pool, reals, ints, floats, nulls) == 0:
+                return 0
+        if not turn_on(n, wheels, combination, row_id, plan, pool):
             return 1

@@ -5,10 +5,14 @@ from __future__ import annotations
 from cepheid.kernels.aggregates import add_overflows
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    ACCEPT_FROM,
     ACCEPTS,
     ACCEPTS_LATE,
     DONE,
+    DROPPED,
+    END_WIDTH,
+    ENDS_FROM,
+    ENDS_TO,
+    EVENT,
     LENGTH_SHIFT,
     M_BASE,
     M_CURRENT,
@@ -22,13 +26,24 @@ from cepheid.kernels.layout import (
     M_RUN_TAIL,
     M_RUNS,
     OUTPUT_FULL,
+    P_EACH,
+    P_ENDS,
+    P_HORIZON,
+    P_ONE_START,
+    P_RUN_FIELD,
     P_STATES,
     P_WITHIN,
+    PARENT,
+    RUN_ROW,
+    RUN_START,
+    RUN_WIDTH,
     START,
     STATE,
     STATE_MASK,
     STATE_WIDTH,
     TIME_COLUMN,
+    TRAILING_FROM,
+    TRAILING_TO,
     Bytes,
     Floats,
     Ints,
@@ -43,7 +58,7 @@ from cepheid.kernels.signatures import Free, Helper
 def accepts(
     at: int,
     row_id: int,
-    reporting: int,
+    deciding: int,
     plan: Ints,
     pool: Ints,
     reals: Floats,
@@ -58,7 +73,8 @@ def accepts(
 
     Args:
         at: where four fields lie in ``plan``: first condition, after the last, first absence, after the last.
-        reporting: 1: write the match, which the current event decides.
+        deciding: 1: these are a row of `ends`: the current event decides a match. Write it, or give 2 where NOTs at
+            its end have to be waited for.
     """
     row = row_of(row_id, plan, pool)
     for k in range(plan[at], plan[at + 1]):
@@ -67,11 +83,37 @@ def accepts(
     first, last = plan[at + 2], plan[at + 3]
     if first != last and free(first, last, row_id, plan, pool, reals, ints, floats, nulls, large) != 1:
         return 0
-    if reporting:
+    if deciding:
+        if plan[at + TRAILING_FROM] != plan[at + TRAILING_TO]:
+            return 2
         current = pool[M_CURRENT]
         time = ints[TIME_COLUMN * pool[M_N_EVENTS] + current - pool[M_BASE]]
         emit(row_id, -1, -1, time, current, plan, pool, out)
     return 1
+
+
+@kernel()
+def _complete(at: int, row_id: int, plan: Ints, pool: Ints) -> int:
+    """The row without the events of an iteration that did not end, for the row of `ends` at ``plan[at:]``; or -1."""
+    field = plan[at + DROPPED]
+    if field >= 0:
+        iteration = pool[row_of(row_id, plan, pool) + field]
+        while row_id >= 0 and pool[row_of(row_id, plan, pool) + field] == iteration:
+            row_id = pool[row_of(row_id, plan, pool) + PARENT]
+    return row_id
+
+
+@kernel()
+def _deadline(row: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The time (us) from which the windows let a row take no more: the greatest where nothing but the end does."""
+    decided = INT_MAX
+    if plan[P_WITHIN] >= 0 and not add_overflows(pool[row + START], plan[P_WITHIN]):
+        decided = pool[row + START] + plan[P_WITHIN]
+    if plan[P_EACH] >= 0:
+        last = ints[TIME_COLUMN * pool[M_N_EVENTS] + pool[row + EVENT] - pool[M_BASE]]
+        if not add_overflows(last, plan[P_EACH]):
+            decided = min(decided, last + plan[P_EACH])
+    return decided
 
 
 @kernel(entry=True)
@@ -91,7 +133,8 @@ def fire(
 ) -> int:
     """Decide the runs whose window ended before the time ``until`` (us), in the order of their starts.
 
-    A run that waits in a state which accepts late is a match at the end of its window (SEMANTICS 3.2, 7.2).
+    A row that waits in a state which accepts late, or for the NOTs at its end, is a match at the end of its window
+    (SEMANTICS 2.2, 3.2, 7.2).
 
     Args:
         everything: 1: the input has ended, so decide all runs.
@@ -99,25 +142,35 @@ def fire(
     Returns:
         DONE, or OUTPUT_FULL: make room and call again.
     """
-    within = plan[P_WITHIN]
+    horizon = plan[P_HORIZON]
     while pool[M_RUN_TAIL] < pool[M_RUN_HEAD]:
         run = pool[M_RUN_TAIL]
-        row_id = pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1))]
-        if row_id >= 0:
+        slot = pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
+        row_id = pool[slot + RUN_ROW]
+        waiting = row_id >= 0 or not plan[P_ONE_START]  # else it is over
+        # A difference of times: start + horizon may leave int64.
+        if waiting and everything == 0 and (horizon < 0 or until - pool[slot + RUN_START] <= horizon):
+            return DONE
+        while row_id >= 0:
             row = row_of(row_id, plan, pool)
-            # A difference of times: start + within may leave int64.
-            if everything == 0 and (within < 0 or until - pool[row + START] <= within):
-                return DONE
+            length = pool[row + STATE] >> LENGTH_SHIFT
+            if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
+                return OUTPUT_FULL
             state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
-            if plan[state + ACCEPTS] == ACCEPTS_LATE:
-                length = pool[row + STATE] >> LENGTH_SHIFT
-                if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
-                    return OUTPUT_FULL
-                if accepts(state + ACCEPT_FROM, row_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
-                    # Without a window, or past the end of time, the end of the input decides: the greatest time.
-                    decided = INT_MAX
-                    if within >= 0 and not add_overflows(pool[row + START], within):
-                        decided = pool[row + START] + within
-                    emit(row_id, -1, -1, decided, -1 - run, plan, pool, out)
+            for e in range(plan[state + ENDS_FROM], plan[state + ENDS_TO]):
+                at = plan[P_ENDS] + e * END_WIDTH
+                first, last = plan[at + TRAILING_FROM], plan[at + TRAILING_TO]
+                if plan[state + ACCEPTS] != ACCEPTS_LATE and first == last:
+                    continue
+                whole = _complete(at, row_id, plan, pool)
+                if (
+                    whole >= 0
+                    and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free)
+                    and (first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1)
+                ):
+                    emit(whole, -1, -1, _deadline(row, plan, pool, ints), -1, plan, pool, out)
+                    break
+            row_id = pool[row + plan[P_RUN_FIELD] + 1]
+            pool[slot + RUN_ROW] = row_id
         pool[M_RUN_TAIL] = run + 1
     return DONE

@@ -40,8 +40,12 @@ P_N_REALS = 19  # float registers of a row
 P_FANOUT = 20  # rows that one row can give on one event, at most
 P_STACK_REALS = 21  # where the stack begins in `reals`
 P_REGISTER_REALS = 22  # where the float registers begin in `reals`
-P_ITERATED = 23  # one more table
-PLAN_HEADER = 24
+P_ITERATED, P_COMBINATIONS, P_ENDS = 23, 24, 25  # more tables
+P_N_STARTS = 26  # how many lists of starts stand behind the others
+P_KEEP_NEGATED = 27  # as P_KEEP, for the events kept for NOT
+P_HORIZON = 28  # runs whose first event is older than this are decided, us; -1 for never
+P_EACH = 29  # longest gap between neighbours, us; -1 for none
+PLAN_HEADER = 30
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -95,6 +99,15 @@ LENGTH_SHIFT = 20
 STATE_MASK = (1 << LENGTH_SHIFT) - 1
 NO_ROW = -1
 UNLINKED = -2  # in NEXT: in no list
+# Where a row has a run's number, the next field holds the next row that waits for the deadline of that run.
+# --- a run: a start whose deadline is waited for ---------------------------------------------------
+RUN_ROW = 0  # the row to decide, the first of several, or NO_ROW
+RUN_START = 1  # the time of its first event, us
+RUN_WIDTH = 2
+# What a register that holds the number of an event says where there is none:
+NOT_BOUND = -1  # absent
+EMPTY = -2  # the variable of an optional part that took nothing
+NOT_BEGUN = -2  # in the count of a loop or of an aggregate: absent (0: empty)
 
 # --- an event kept for NOT -------------------------------------------------------------------------
 KEPT_EVENT, KEPT_NEXT, KEPT_KEY, KEPT_TIME, KEPT_BUFFER = range(5)
@@ -125,12 +138,13 @@ PUSH_INT_REGISTER = 17  # ARG: register of n, A_ARG: register of the value; NULL
 PUSH_FLOAT_REGISTER = 18  # ARG: register of n, A_ARG: float register
 PUSH_MEAN_INT = 19  # ARG: register of n, A_ARG: register of the sum, A_COLUMN: the divisor's place in `reals`
 PUSH_MEAN_FLOAT = 20
-PUSH_BOUND = 21  # 1 where source a names an event, else 0
+PUSH_BOUND = 21  # 1 where source a names an event, 0 where it is EMPTY, else absent
 PUSH_EVENT = 22  # the event that source a names, as an index into the batch; -1 where there is none
 TO_FLOAT = 30  # ARG: index into `reals` of the divisor (decimals), or -1
-AND, OR, NOT, IS_NULL, IS_NOT_NULL, ABSENT_AS_NULL, DISTANCE = 31, 32, 33, 34, 35, 36, 37
+AND, OR, NOT, IS_NULL, IS_NOT_NULL, EMPTY_AS_NULL, DISTANCE = 31, 32, 33, 34, 35, 36, 37
 OR_OF_IN = 38  # as OR, but absent where an operand is: IN is one comparison
 HOST = 39  # ARG: number of the sub-expression that the host computes, A_SOURCE: how many operands it takes
+# EMPTY_AS_NULL: what is absent because source a is EMPTY is NULL
 # two operands, NULL or absent where one is ...
 ADD_INT, SUB_INT, MUL_INT, MOD_INT = 40, 41, 42, 43
 ADD_FLOAT, SUB_FLOAT, MUL_FLOAT, DIV_FLOAT, MOD_FLOAT, POWER = 44, 45, 46, 47, 48, 49
@@ -152,14 +166,24 @@ VALUE, NULL, ABSENT = 0, 1, 2
 
 # --- conditions: rows of the table `conditions` -----------------------------------------------------------
 # [first instruction, after the last, 1 where that is one fused comparison and nothing is iterated,
-#  number of iterated variables, the first of their rows in the table `iterated`]
-CODE_FROM, CODE_TO, IS_FUSED, N_ITERATED, ITERATED_FROM = range(5)
-CONDITION_WIDTH = 5
+#  number of iterated variables, the first of their rows in the table `iterated`,
+#  where in the table `combinations` it is told which combinations of elements count, or -1: all]
+CODE_FROM, CODE_TO, IS_FUSED, N_ITERATED, ITERATED_FROM, COMBINATION = range(6)
+CONDITION_WIDTH = 6
+
+# --- combinations of elements: numbers, one after the other -----------------------------------------------
+# [the iterated variable that is fixed to the row's own event, or -1;
+#  n, registers that must name an event, else the condition waits;
+#  n, pairs (iterated variable, iterated variable, register of the iteration): both must lie in the same iteration;
+#  n, places (iterated variable, m, checks (iterated variable, register of the iteration, or -1 for a later one))]
+# A variable may be left out of a combination where no element of it is in the iterations of the others, and none
+# can come any more: each place tells where one can, if all its checks hold.
 
 # --- iterated variables: rows of the table `iterated` -----------------------------------------------------
 WHEEL_ELEMENT = 0  # its element
 WHEEL_FIRST = 1  # the field of the register of its first event, or -1 where that is not read
-WHEEL_WIDTH = 2
+WHEEL_GROUPED = 2  # 1: it stands in a quantified group, so that some iterations may lack it
+WHEEL_WIDTH = 3
 
 # --- updates of registers: rows of the table `updates` ----------------------------------------------------
 # [op, register, argument (value, column, or second register), column, float register]
@@ -174,8 +198,26 @@ MIN_FLOAT, MAX_FLOAT = 9, 10
 SET_FLOAT = 11  # float register := 0.0
 COPY_REALS = -1  # for the tally kernel: not a row of updates; the float registers of a new row := those of the old
 SET_VALUE = 13  # register := column of the current event
+SET_ROW = 14  # register := the id of the row
+SET_FIRST_SLOT = 15  # register := number of the current event, if it names none
+COUNT_ON = 16  # register := 1 where it is NOT_BEGUN, else one more
+SET_IF = 17  # register := argument where it is what the next field says
 SET_PARENT_SLOT = 12  # register := number of the event before the current one in the match
-TALLIES = (SET_FLOAT, COUNT_VALUE_INT, COUNT_VALUE_FLOAT, SUM_INT, SUM_FLOAT, MIN_INT, MAX_INT, MIN_FLOAT, MAX_FLOAT)
+TALLIES = (
+    SET_ROW,
+    SET_FIRST_SLOT,
+    COUNT_ON,
+    SET_IF,
+    SET_FLOAT,
+    COUNT_VALUE_INT,
+    COUNT_VALUE_FLOAT,
+    SUM_INT,
+    SUM_FLOAT,
+    MIN_INT,
+    MAX_INT,
+    MIN_FLOAT,
+    MAX_FLOAT,
+)
 UPDATE_WIDTH = 5
 OVERFLOWED = -1  # in n: the sum left int64, so it is NULL
 
@@ -187,7 +229,8 @@ FORKS = 3  # 1: the partial match also stays as it is (any)
 GUARD_FROM, GUARD_TO = 4, 5  # conditions
 ABSENCE_FROM, ABSENCE_TO = 6, 7  # rows of the table `absences`
 UPDATE_FROM, UPDATE_TO = 8, 9
-EDGE_WIDTH = 10
+MADE_FROM = 10  # what must hold for the row that it makes: conditions (from, to) and absences (from, to)
+EDGE_WIDTH = 14
 
 # --- absences (NOT): rows of the table `absences` ---------------------------------------------------------
 # No event of buffer NEGATED lies between the events LEFT and RIGHT and satisfies the conditions.
@@ -197,7 +240,9 @@ RIGHT_SOURCE, RIGHT_ARG = 3, 4
 TRIED_FROM, TRIED_TO = 5, 6
 PROBE_FROM, PROBE_TO = 7, 8  # keys with which the buffer is probed
 FATAL = 9  # 1: once it fails it fails for every later event, so the partial match can be forgotten
-ABSENCE_WIDTH = 10
+INNER = 10  # 1: not where the gap has no left neighbour
+ABSENCE_WIDTH = 11
+GAP_OPEN = -1  # as RIGHT_SOURCE: the gap ends with the window
 
 # --- keys: rows of the table `keys`: [source, argument, int column] ---------------------------------------
 KEY_SOURCE, KEY_ARG, KEY_COLUMN = 0, 1, 2
@@ -227,7 +272,7 @@ REJECTS = 0
 ACCEPTS_AT_ONCE = 1  # a match, at the event
 ACCEPTS_LATE = 2  # a match when nothing more can be taken
 ACCEPTS_ALSO = 3  # a match at the event, and the partial match goes on (any)
-ACCEPT_FROM = 2  # what must hold at the end of the match: conditions (from, to) and absences (from, to)
+ENDS_FROM, ENDS_TO = 2, 3  # rows of the table `ends`: the first that holds will do
 FULL_REGISTER, FULL_COUNT = 6, 7  # the loop is full when this register is at this count (-1: never)
 STATE_LISTS_FROM, STATE_LISTS_TO = 8, 9
 IS_FINAL = 10  # nothing more can be taken in this state: 1, or BARE_FINAL where nothing is left to be tested either
@@ -235,8 +280,15 @@ BARE_FINAL = 2
 OVER_WHEN_FULL = 11  # one of the following
 ENDS_IF_ACCEPTED = 1  # when the loop is full the match ends at once, if it is one
 ENDS_ANYWAY = 2  # ... and if it is none, nothing more can be taken
-CLOSE_FROM = 12  # what must hold when the loop is full, as at ACCEPT_FROM
+CLOSE_FROM = 12  # what must hold when the loop is full: conditions (from, to) and absences (from, to)
 STATE_WIDTH = 16
+
+# --- ends of matches: rows of the table `ends` ------------------------------------------------------------
+END_FROM = 0  # what must hold: conditions (from, to) and absences (from, to)
+TRAILING_FROM, TRAILING_TO = 4, 5  # the absences that are tested when the window has passed
+DROPPED = 6  # the register of the iteration that gives its events back, or -1
+END_WIDTH = 7
+
 
 # --- return codes ----------------------------------------------------------------------------------
 DONE = 0

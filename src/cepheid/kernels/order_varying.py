@@ -59,14 +59,13 @@ def order_varying(positions: Ints, elements: Ints, offsets: Ints, deciders: Ints
     """The order of ``n`` matches of varying length, within groups that the same event decides.
 
     Args:
-        order: int64, (2 * n,): the numbers of the matches in order come out in the first n.
+        order: int64, (2 * n,): the numbers of the matches in the first n, those of a group side by side; they come
+            out in order.
     """
-    for i in range(n):
-        order[i] = i
     first = 0
     while first < n:
         last = first + 1
-        while last < n and deciders[last] == deciders[first]:
+        while last < n and deciders[order[last]] == deciders[order[first]]:
             last += 1
         _sort_varying(positions, elements, offsets, first, last, order, n)
         first = last

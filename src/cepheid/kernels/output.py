@@ -18,6 +18,8 @@ from cepheid.kernels.layout import (
     P_FIXED_LENGTH,
     P_RUN_FIELD,
     PARENT,
+    RUN_ROW,
+    RUN_WIDTH,
     STATE,
     Ints,
 )
@@ -62,4 +64,4 @@ def emit(
 def end_run(row: int, plan: Ints, pool: Ints) -> None:
     """The run of a row is over: no deadline of its is waited for."""
     run = pool[row + plan[P_RUN_FIELD]]
-    pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1))] = NO_ROW
+    pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH + RUN_ROW] = NO_ROW

@@ -20,6 +20,7 @@ class Element:
         conditions: the conjuncts on this one event, which are evaluated column-wise before the engine.
         minimum, maximum, greedy: its quantifier (1, 1 where it has none).
         negated: it stands under NOT.
+        groups: the quantified groups around it.
     """
 
     index: int
@@ -30,6 +31,7 @@ class Element:
     maximum: int | None = 1
     greedy: bool = True
     negated: bool = False
+    groups: frozenset[int] = frozenset()
 
     @property
     def loop(self) -> bool:
@@ -52,6 +54,11 @@ class Situation:
         skipped: elements that this step passes over for good.
         negated: the negated element that the condition tries, or None.
         last: the element whose event the partial match took last, or None at a start.
+        made: the condition is tested on the partial match after it took the event (`plan.graph`), over all
+            combinations of elements that its variables have.
+        fixed: of these combinations, only those in which this variable is the event just taken.
+        places: (variable, where it may still be bound), for the variables of the condition.
+        required: variables that must have an element; where one has none yet, the condition waits.
     """
 
     current: int | None = None
@@ -59,6 +66,10 @@ class Situation:
     skipped: frozenset[int] = frozenset()
     negated: int | None = None
     last: int | None = None
+    made: bool = False
+    fixed: int | None = None
+    places: frozenset[tuple[int, frozenset[tuple[int, int]]]] = frozenset()
+    required: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -92,6 +103,7 @@ class Anchor(Enum):
     LAST_TAKEN = "the partial match's last event"
     CURRENT = "the event being taken"
     REMEMBERED = "an event remembered when the gap closed"
+    OPEN = "none: the gap ends with the window"
 
 
 @dataclass(frozen=True)
@@ -103,6 +115,8 @@ class Absence:
         left, right: the ends of the gap.
         tests: the conditions that an event must satisfy to break it.
         fatal: a NOT that fails fails for every later event too, so the partial match is lost.
+        inner: it is tested only where the gap has a left neighbour (`plan.graph`).
+        gap: the number of the NOT (`plan.graph`).
     """
 
     negated: int
@@ -110,6 +124,8 @@ class Absence:
     right: Anchor
     tests: tuple[Test, ...]
     fatal: bool
+    inner: bool = False
+    gap: int = -1
 
 
 @dataclass(frozen=True)
@@ -124,6 +140,10 @@ class Edge:
         forks: the partial match also stays as it is (any).
         counts, tests, absences: what must hold.
         remembers: negated elements whose gap this step closes, and whose test comes later.
+        made_tests, made_absences: what must hold for the partial match that the step makes (`plan.graph`).
+        begins: the quantified groups of which it begins an iteration (`plan.graph`).
+        empties: variables that are empty from here on (`plan.graph`).
+        known: variables that are bound for sure before it (`plan.graph`).
     """
 
     source: int | None
@@ -136,6 +156,27 @@ class Edge:
     tests: tuple[Test, ...]
     absences: tuple[Absence, ...]
     remembers: tuple[int, ...]
+    made_tests: tuple[Test, ...] = ()
+    made_absences: tuple[Absence, ...] = ()
+    begins: frozenset[int] = frozenset()
+    empties: frozenset[int] = frozenset()
+    known: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class End:
+    """A way in which a partial match can be complete.
+
+    Attributes:
+        tests, absences: what must hold.
+        trailing: the NOTs at its end, which are tested when nothing can break them any more.
+        dropped: the quantified group whose unfinished iteration gives its events back, or None.
+    """
+
+    tests: tuple[Test, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    trailing: tuple[Absence, ...] = ()
+    dropped: int | None = None
 
 
 class Accepting(Enum):
@@ -161,6 +202,7 @@ class State:
         over_when_full: nothing can be taken then.
         ends_when_full: then the match ends at once if what its end closes holds (a reluctant end).
         closing_tests, closing_absences: what must hold for the event that fills the loop to be taken (next).
+        ends: in place of counts, tests and absences (`plan.graph`).
     """
 
     index: int
@@ -175,6 +217,7 @@ class State:
     ends_when_full: bool = False
     closing_tests: tuple[Test, ...] = ()
     closing_absences: tuple[Absence, ...] = ()
+    ends: tuple[End, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -187,10 +230,16 @@ class Automaton:
         n_positive: how many are positive.
         states, edges: the automaton.
         starts: the edges from no state, in the order of the text.
+        further_starts: more such lists: an event starts a run of each (OR under `next`).
         partition: the expressions of SAME.
         within_us: longest distance from the first event, inclusive, or None.
         each_us: longest gap between neighbours, or None.
         constants: conjuncts that name no variable: tested once.
+        variables: the positive ones in the order of the text, then the negated ones. In the plan of a sequence, the
+            elements themselves; in one of `plan.graph`, several elements may bind one variable, and edges, tests
+            and states name variables by their number here.
+        graph: it was made by `plan.graph`.
+        leading: a NOT may stand before the first event.
     """
 
     bound: BoundQuery
@@ -203,3 +252,23 @@ class Automaton:
     within_us: int | None
     each_us: int | None
     constants: tuple[Conjunct, ...]
+    variables: tuple[Element, ...] = ()
+    further_starts: tuple[tuple[int, ...], ...] = ()
+    graph: bool = False
+    leading: bool = False
+
+    @property
+    def fixed(self) -> bool:
+        """Whether all matches bind the same variables in the same order."""
+        return not self.graph and all(e.minimum == 1 and e.maximum == 1 for e in self.elements[: self.n_positive])
+
+    @property
+    def bare_states(self) -> frozenset[int]:
+        """States that end a match and leave nothing to be tested."""
+        tested = {edge.target for edge in self.edges if edge.made_tests or edge.made_absences}
+        return frozenset(
+            state.index
+            for state in self.states
+            if not (state.edges or state.index in tested or state.tests or state.absences or state.counts)
+            and all(not (end.tests or end.absences or end.trailing or end.dropped is not None) for end in state.ends)
+        )

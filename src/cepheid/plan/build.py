@@ -1,4 +1,4 @@
-"""From a bound query to its automaton.
+"""From a bound query to its automaton; patterns that are no plain sequence are left to `plan.graph`.
 
 A state is "the element taken last". From a state a partial match may take more of a loop, or go on to a later
 element past optional ones. A condition is tested on the first step after which nothing that it reads can change:
@@ -26,6 +26,7 @@ from cepheid.plan.automaton import (
     State,
     Test,
 )
+from cepheid.plan.graph import build_graph
 from cepheid.plan.references import Reference, references
 from cepheid.plan.supported import MAX_ELEMENTS, require_supported
 
@@ -57,13 +58,26 @@ def build(bound: BoundQuery) -> Automaton:
         NotSupportedError: for what the engine cannot run yet.
     """
     require_supported(bound)
-    return _Builder(bound).build()
+    return _Builder(bound).build() if _is_plain(bound) else build_graph(bound)
 
 
 def _flatten(pattern: Pattern) -> list[Pattern]:
     if isinstance(pattern, Seq):
         return [leaf for part in pattern.parts for leaf in _flatten(part)]
     return [pattern]
+
+
+def _is_plain(bound: BoundQuery) -> bool:
+    """Whether a query is a sequence of elements, loops on elements and NOTs between them, as `_Builder` runs it."""
+    parts = _flatten(bound.pattern)
+    if not all(isinstance(p, Event) or (isinstance(p, Repeat | Not) and isinstance(p.part, Event)) for p in parts):
+        return False
+    sure = [not isinstance(part, Not) and not (isinstance(part, Repeat) and part.minimum == 0) for part in parts]
+    for i, part in enumerate(parts):
+        if isinstance(part, Not) and not (any(sure[:i]) and any(sure[i + 1 :])):
+            return False
+    last = parts[-1]
+    return not (bound.window.each_us is not None and isinstance(last, Repeat) and bound.policy is not Policy.ANY)
 
 
 def is_single(conjunct: Conjunct) -> bool:
@@ -97,13 +111,6 @@ class _Builder:
         within = window.within_us
         if within is not None and window.exclusive:
             within -= 1
-        if window.each_us is not None and any(s.accepting is Accepting.LATE and s.edges for s in states):
-            raise NotSupportedError(
-                "the compiled engine cannot run BETWEEN EACH with a loop or optional element at the end yet",
-                remedy="use WITHIN alone, or POLICY any",
-                text=self.bound.text,
-                span=self.bound.query.window.each.span if self.bound.query.window.each else None,
-            )
         return Automaton(
             bound=self.bound,
             elements=tuple(self.elements),
@@ -115,6 +122,7 @@ class _Builder:
             within_us=within,
             each_us=window.each_us,
             constants=tuple(self.constants),
+            variables=tuple(self.elements),
         )
 
     # --- elements and conditions ------------------------------------------------------------------
@@ -190,13 +198,6 @@ class _Builder:
                 for r in references(c.expression).values()
                 if r.variable in self.position
             ]
-            if all(e.optional for e in self.positive[:before]) or all(e.optional for e in self.positive[before:]):
-                raise NotSupportedError(
-                    "the compiled engine cannot run NOT with only optional elements on one side of it yet",
-                    remedy="a neighbour that is always there bounds the gap",
-                    text=self.bound.text,
-                    span=event.span,
-                )
             self.gaps.append(_Gap(len(self.positive) + number, before, conditions, max(moments) if moments else None))
 
     # --- steps ------------------------------------------------------------------------------------

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from cepheid.errors import NotSupportedError, Span
 from cepheid.language.bound import BoundQuery
+from cepheid.language.structure import patterns
 from cepheid.language.tree import (
-    And,
-    AnyOf,
     Event,
     Node,
     Not,
-    Or,
     Pattern,
     Policy,
     Repeat,
-    Seq,
     SkipMode,
 )
 from cepheid.plan.references import has_remote, references
@@ -38,7 +35,7 @@ def require_supported(bound: BoundQuery) -> None:
     Raises:
         NotSupportedError: it names the operator and its place in the text.
     """
-    _require_pattern(bound, bound.pattern, top=True)
+    _require_pattern(bound, bound.pattern)
     if bound.policy is Policy.STRICT:
         raise _refuse(bound, "POLICY strict", bound.query.pattern)
     window = bound.query.window
@@ -65,36 +62,16 @@ def require_supported(bound: BoundQuery) -> None:
                 raise _refuse(bound, "prev(...) in RETURN", returned.expression)
 
 
-def _require_pattern(bound: BoundQuery, pattern: Pattern, top: bool) -> None:
-    parts = pattern.parts if isinstance(pattern, Seq) else (pattern,)
-    for position, part in enumerate(parts):
+def _require_pattern(bound: BoundQuery, pattern: Pattern) -> None:
+    for part in patterns(pattern):
         match part:
-            case Seq():
-                _require_pattern(bound, part, top=False)
-            case And():
-                raise _refuse(bound, "AND of patterns", part)
-            case Or():
-                raise _refuse(bound, "OR of patterns", part)
-            case AnyOf():
-                raise _refuse(bound, "ANY(k, ...)", part)
-            case Not(part=Event() as event):
-                if top and position == 0:
-                    raise _refuse(bound, "NOT at the start of the pattern", part)
-                if top and position == len(parts) - 1:
-                    raise _refuse(bound, "NOT at the end of the pattern", part)
-                _require_event(bound, event)
+            case Event(policy=policy) if policy is not None and policy is not bound.policy:
+                raise _refuse(bound, f"the prefix `{policy.value}` on an element", part)
+            case Not(part=Event()):
+                continue
             case Not():
                 raise _refuse(bound, "NOT of a group", part)
-            case Repeat(part=Event() as event, until=until):
-                if until is not None:
-                    raise _refuse(bound, "UNTIL", part)
-                _require_event(bound, event)
-            case Repeat():
-                raise _refuse(bound, "a quantifier on a group", part)
-            case Event():
-                _require_event(bound, part)
-
-
-def _require_event(bound: BoundQuery, event: Event) -> None:
-    if event.policy is not None:
-        raise _refuse(bound, f"the prefix `{event.policy.value}` on an element", event)
+            case Repeat(until=until) if until is not None:
+                raise _refuse(bound, "UNTIL", part)
+            case _:
+                continue

@@ -56,8 +56,9 @@ def table_of(events: Sequence[OracleEvent], schema: Schema) -> tuple[Any, Schema
     for name, dtype in schema.fields.items():
         if name == schema.time:
             # Numbers are in the unit of the column; times as such are in microseconds.
-            unit_us = TIME_UNITS[schema.time_unit or "us"] if dtype.kind is Kind.INT else 1
-            values: list[object] = [event.time // unit_us for event in events]
+            unit_us = TIME_UNITS[schema.time_unit or "us"] if dtype.kind in (Kind.INT, Kind.FLOAT) else 1
+            whole = dtype.kind is not Kind.FLOAT
+            values: list[object] = [event.time // unit_us if whole else event.time / unit_us for event in events]
         elif name == schema.type:
             values = [event.type for event in events]
         else:

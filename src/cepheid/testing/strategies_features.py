@@ -58,7 +58,10 @@ class Features(Flag):
         | NULLS
         | NANS
     )
-    """What the compiled engine runs first."""
+    """What the engine's plan for sequences runs."""
+
+    ENGINE = ENGINE_1 | NOT_ENDS | GROUPS | AND | OR | ANY_OF | EACH
+    """What the compiled engine runs."""
 
     ALL = (
         ENGINE_1

@@ -1,0 +1,60 @@
+"""Which combinations of elements a condition is tried on, as `kernels.combinations` reads them."""
+
+from __future__ import annotations
+
+from cepheid.compiler.scope import Scope
+from cepheid.plan.terms import LATER
+
+
+def write_combination(scope: Scope, flat: list[int], fields: list[int]) -> int:
+    """Write which combinations of elements a condition is tried on (`kernels.layout`).
+
+    Args:
+        scope: of the condition; its iterated variables are known.
+        flat: the table `combinations`, which grows.
+        fields: the places in it that name a register, which grow too.
+
+    Returns:
+        Where in the table.
+    """
+    situation, registers = scope.situation, scope.registers
+    variables = registers.automaton.variables
+    wheels = scope.iterated
+    at = len(flat)
+
+    def field(register: int) -> None:
+        fields.append(len(flat))
+        flat.append(register)
+
+    flat.append(wheels.index(situation.fixed) if situation.fixed is not None else -1)
+    flat.append(len(situation.required))
+    for variable in sorted(situation.required):
+        loop = variables[variable].loop
+        field(registers.slot("first" if loop else "event", variable))
+    pairs = [
+        (i, j, group)
+        for i, one in enumerate(wheels)
+        for j, other in enumerate(wheels[:i])
+        for group in sorted(variables[one].groups & variables[other].groups)
+    ]
+    flat.append(len(pairs))
+    for i, j, group in pairs:
+        flat.extend((i, j))
+        field(registers.iteration(group))
+    places = [(wheels.index(v), dict(place)) for v, place in situation.places if v in wheels]
+    flat.append(len(places))
+    for v, place in places:
+        checks = [
+            (j, group, place[group])
+            for j, other in enumerate(wheels)
+            if j != v
+            for group in sorted(variables[other].groups & place.keys())
+        ]
+        flat.extend((v, len(checks)))
+        for j, group, iteration in checks:
+            flat.append(j)
+            if iteration == LATER:
+                flat.append(-1)
+            else:
+                field(registers.iteration(group))
+    return at

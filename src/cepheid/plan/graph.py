@@ -1,0 +1,491 @@
+"""The automaton of a pattern of any form: a state is what is left of the pattern, with the variable bound last.
+
+`plan.build` makes leaner automata for plain sequences. Here conditions on single variables are tested before an event
+is taken; all others on the partial match that the event has made, over the combinations of elements that it completes
+(SEMANTICS 4.3): so a state need not say how a loop got where it is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cepheid.errors import NotSupportedError
+from cepheid.language.bound import BoundQuery, Conjunct
+from cepheid.language.tree import Policy
+from cepheid.plan.automaton import (
+    Absence,
+    Accepting,
+    Anchor,
+    Automaton,
+    Edge,
+    Element,
+    End,
+    Situation,
+    State,
+    Test,
+)
+from cepheid.plan.pattern_terms import PatternTerms
+from cepheid.plan.references import Reference, references
+from cepheid.plan.supported import MAX_ELEMENTS
+from cepheid.plan.terms import InterleavedDropError, Place, Term, Way
+
+MAX_STATES = 20_000
+MAX_VARIANTS = 256
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A conjunct with how it reads its variables, by number."""
+
+    conjunct: Conjunct
+    reads: dict[int, Reference]
+
+
+class _Key(NamedTuple):
+    """What tells states apart: what is left, and the variable bound last."""
+
+    term: Term
+    last: int
+
+
+@dataclass
+class _Step:
+    """An edge before its tests are known."""
+
+    source: _Key | None
+    before: Term
+    way: Way
+    target: _Key
+    number: int
+
+
+@dataclass
+class _Node:
+    """A state before its tests are known."""
+
+    key: _Key
+    number: int
+    steps: list[_Step] = field(default_factory=list)
+    surely: frozenset[int] | None = None  # variables that are bound on every way here; None: no way found yet
+
+
+def build_graph(bound: BoundQuery) -> Automaton:
+    """The automaton of a query.
+
+    Raises:
+        NotSupportedError: it has too many states, or an end that the engine cannot run yet.
+    """
+    return _Graph(bound).build()
+
+
+class _Graph:
+    def __init__(self, bound: BoundQuery) -> None:
+        self.bound = bound
+        self.any = bound.policy is Policy.ANY
+        self.positive = [name for name, variable in bound.variables.items() if not variable.negated]
+        self.negated = [name for name, variable in bound.variables.items() if variable.negated]
+        self.numbers = {name: i for i, name in enumerate([*self.positive, *self.negated])}
+        self.nodes: dict[_Key, _Node] = {}
+        self.n_steps = 0
+
+    # --- all of it ----------------------------------------------------------------------------------------
+
+    def build(self) -> Automaton:
+        self._classify()
+        named = PatternTerms(self.singles)
+        pattern = named.term(self.bound.pattern)
+        self.terms, self.elements, self.groups, self.gap_elements = (
+            named.terms,
+            named.elements,
+            named.groups,
+            named.gaps,
+        )
+        variants = [pattern] if self.any else self._variants(pattern)
+        if len(self.elements) + len(self.gap_elements) > MAX_ELEMENTS:
+            raise self._refused(f"a pattern of more than {MAX_ELEMENTS} elements", "split the pattern")
+        starts = [self._explore(variant) for variant in variants]
+        self._find_known(starts)
+        self.leading = frozenset(gap for steps in starts for step in steps for gap in step.way.gaps)
+        edges: dict[int, Edge] = {}
+        for steps in [*starts, *(node.steps for node in self.nodes.values())]:
+            for step in steps:
+                edges[step.number] = self._edge(step)
+        window = self.bound.window
+        within = window.within_us
+        if within is not None and window.exclusive:
+            within -= 1
+        n_positive = len(self.elements)
+        negated = [
+            Element(n_positive + i, str(event.name), event.types, self.singles.get(str(event.name), ()), negated=True)
+            for i, event in enumerate(self.gap_elements)
+        ]
+        return Automaton(
+            bound=self.bound,
+            elements=(*self.elements, *negated),
+            n_positive=n_positive,
+            states=tuple(self._state(node) for node in self.nodes.values()),
+            edges=tuple(edges[number] for number in range(len(edges))),
+            starts=tuple(step.number for step in starts[0]),
+            partition=self.bound.partition,
+            within_us=within,
+            each_us=window.each_us,
+            constants=tuple(self.constants),
+            variables=tuple(self._variable(name, number) for name, number in self.numbers.items()),
+            further_starts=tuple(tuple(step.number for step in steps) for steps in starts[1:]),
+            graph=True,
+            leading=bool(self.leading),
+        )
+
+    def _variants(self, pattern: Term) -> list[Term]:
+        found: list[Term] = []
+        for variant in self.terms.variants(pattern):
+            found.append(variant)
+            if len(found) > MAX_VARIANTS:
+                raise self._refused(f"more than {MAX_VARIANTS} combinations of the branches of OR under POLICY next")
+        return found
+
+    def _refused(self, what: str, remedy: str = "split the pattern, or use POLICY any") -> NotSupportedError:
+        return NotSupportedError(
+            f"the compiled engine cannot run {what}",
+            remedy=remedy,
+            text=self.bound.text,
+            span=self.bound.query.pattern.span,
+        )
+
+    def _variable(self, name: str, number: int) -> Element:
+        """What the conditions need to know of a variable."""
+        variable = self.bound.variables[name]
+        return Element(
+            number,
+            name,
+            variable.types,
+            (),
+            minimum=0 if variable.optional else 1,
+            maximum=None if variable.loop and not variable.negated else 1,
+            negated=variable.negated,
+            groups=frozenset(self.groups.get(name, ())),
+        )
+
+    def _gap_variable(self, gap: int) -> int:
+        return self.numbers[str(self.gap_elements[gap].name)]
+
+    # --- states and steps -----------------------------------------------------------------------------------
+
+    def _explore(self, start: Term) -> list[_Step]:
+        """Make the states that can be reached from the start; its own steps, in the order of preference."""
+        ways = [way for way in self.terms.ways(start) if way.element is not None]
+        if not self.any:  # the earliest element in the text that an event fits
+            ways.sort(key=lambda way: self._taken(way))
+        pending: deque[_Node] = deque()
+        steps = [self._step(None, start, way, pending) for way in ways]
+        while pending:
+            node = pending.popleft()
+            for way in self.terms.ways(node.key.term):
+                if way.element is not None:
+                    node.steps.append(self._step(node.key, node.key.term, way, pending))
+        return steps
+
+    def _taken(self, way: Way) -> int:
+        """The variable that a way binds."""
+        assert way.element is not None
+        return self.numbers[self.terms.variables[way.element]]
+
+    def _step(self, source: _Key | None, before: Term, way: Way, pending: deque[_Node]) -> _Step:
+        target = _Key(way.rest, self._taken(way))
+        if target not in self.nodes:
+            if len(self.nodes) >= MAX_STATES:
+                raise self._refused(f"a pattern with more than {MAX_STATES} states", "split the pattern")
+            self.nodes[target] = _Node(target, len(self.nodes))
+            pending.append(self.nodes[target])
+        self.n_steps += 1
+        return _Step(source, before, way, target, self.n_steps - 1)
+
+    def _find_known(self, starts: Iterable[list[_Step]]) -> None:
+        """For each state, the variables that are bound on every way to it."""
+        work: deque[_Node] = deque()
+
+        def reach(step: _Step, known: frozenset[int]) -> None:
+            node = self.nodes[step.target]
+            bound = known | {step.target.last}
+            surely = bound if node.surely is None else node.surely & bound
+            if surely != node.surely:
+                node.surely = surely
+                work.append(node)
+
+        for steps in starts:
+            for step in steps:
+                reach(step, frozenset())
+        while work:
+            node = work.popleft()
+            assert node.surely is not None
+            for step in node.steps:
+                reach(step, node.surely)
+
+    def _surely(self, key: _Key | None) -> frozenset[int]:
+        if key is None:
+            return frozenset()
+        known = self.nodes[key].surely
+        assert known is not None
+        return known
+
+    # --- conditions -------------------------------------------------------------------------------------------
+
+    def _classify(self) -> None:
+        """Sort the conjuncts by what they need."""
+        self.constants: list[Conjunct] = []
+        self.singles: dict[str, tuple[Conjunct, ...]] = {}
+        self.conditions: list[_Condition] = []
+        self.against: dict[str, list[_Condition]] = {}
+        for conjunct in self.bound.conjuncts:
+            read = references(conjunct.expression)
+            if not conjunct.variables:
+                self.constants.append(conjunct)
+                continue
+            if len(conjunct.variables) == 1:
+                (only,) = read.values()
+                if only.single and not (only.prev or only.first or only.last or only.aggregated):
+                    name = conjunct.variables[0]
+                    self.singles[name] = (*self.singles.get(name, ()), conjunct)
+                    continue
+            condition = _Condition(conjunct, {self.numbers[name]: r for name, r in read.items()})
+            if conjunct.negated is not None:
+                self.against.setdefault(conjunct.negated, []).append(condition)
+            else:
+                self.conditions.append(condition)
+
+    def _is_loop(self, variable: int) -> bool:
+        return variable < len(self.positive) and self.bound.variables[self.positive[variable]].loop
+
+    def _is_simple(self, condition: _Condition) -> bool:
+        """It compares events of single variables, and can be tested before the event is taken."""
+        return all(
+            r.single and not (r.prev or r.first or r.last or r.aggregated) and not self._is_loop(v)
+            for v, r in condition.reads.items()
+        )
+
+    def _open(self, term: Term | None) -> dict[int, frozenset[Place]]:
+        """The variables that may still be bound, and where."""
+        found: dict[int, set[Place]] = {}
+        for name, place in self.terms.places(term) if term is not None else ():
+            found.setdefault(self.numbers[name], set()).add(place)
+        return {variable: frozenset(places) for variable, places in found.items()}
+
+    def _testable(self, condition: _Condition, still_open: Iterable[int]) -> bool:
+        """Whether a condition has something to be tested on, for all that is known without its elements."""
+        waiting = set(still_open)
+        for variable, read in condition.reads.items():
+            if variable not in waiting:
+                continue
+            loop = self._is_loop(variable)
+            running = read.single and loop
+            if (read.last or read.aggregated) and not running:
+                return False
+            if read.single and not loop:
+                return False
+        return True
+
+    def _required(self, condition: _Condition, still_open: Iterable[int]) -> frozenset[int]:
+        """Variables of which ``first`` is read, that may not have begun."""
+        waiting = set(still_open)
+        return frozenset(v for v, r in condition.reads.items() if r.first and not r.single and v in waiting)
+
+    def _closes(
+        self,
+        condition: _Condition,
+        before: dict[int, frozenset[Place]],
+        after: dict[int, frozenset[Place]],
+        known: frozenset[int],
+    ) -> bool:
+        """Whether a step settles something that the condition waited for, other than the event that it takes."""
+        for variable, read in condition.reads.items():
+            if before.get(variable) == after.get(variable):
+                continue
+            loop = self._is_loop(variable)
+            running = read.single and loop
+            if variable not in after and (read.last or read.aggregated) and not running:
+                return True
+            if variable not in after and read.first and not read.single and variable not in known:
+                return True
+            if read.single:
+                grouped = bool(self.groups.get(self.positive[variable]))
+                if grouped and self.bound.variables[self.positive[variable]].optional:
+                    return True
+                if variable not in after and variable not in known:
+                    return True
+        return False
+
+    def _made(
+        self,
+        condition: _Condition,
+        after: dict[int, frozenset[Place]],
+        last: int,
+        *,
+        fixed: int | None = None,
+        skipped: frozenset[int] = frozenset(),
+        negated: int | None = None,
+    ) -> Test:
+        """A test on the partial match that a step has made."""
+        places = frozenset(
+            (variable, place) for variable in condition.reads for place in after.get(variable, frozenset())
+        )
+        return Test(
+            condition.conjunct,
+            Situation(
+                skipped=skipped,
+                negated=negated,
+                last=last,
+                made=True,
+                fixed=fixed,
+                places=places,
+                required=self._required(condition, after),
+            ),
+        )
+
+    # --- edges --------------------------------------------------------------------------------------------------
+
+    def _edge(self, step: _Step) -> Edge:
+        taken = step.target.last
+        before, after = self._open(step.before), self._open(step.target.term)
+        known = self._surely(step.source)
+        surely = self._surely(step.target)
+        empties = frozenset(self.numbers[name] for name in step.way.empty)
+        onward = self.terms.ways(step.target.term)
+        if all(way.element is None for way in onward):
+            empties |= {self.numbers[name] for name in onward[0].empty}
+        tests: list[Test] = []
+        made: list[Test] = []
+        others = frozenset(v for v in range(len(self.positive)) if v != taken)
+        for condition in self.conditions:
+            if not self._testable(condition, after):
+                continue
+            became = not self._testable(condition, before)
+            closes = became or self._closes(condition, before, after, surely)
+            read = condition.reads.get(taken)
+            if self._is_simple(condition):
+                if read is not None or closes:
+                    skipped = others if step.source is None else frozenset()
+                    last = None if step.source is None else step.source.last
+                    tests.append(Test(condition.conjunct, Situation(current=taken, skipped=skipped, last=last)))
+            elif closes or (read is not None and not read.single):
+                made.append(self._made(condition, after, taken))
+            elif read is not None:
+                made.append(self._made(condition, after, taken, fixed=taken if self._is_loop(taken) else None))
+        return Edge(
+            source=None if step.source is None else self.nodes[step.source].number,
+            target=self.nodes[step.target].number,
+            element=step.way.element if step.way.element is not None else -1,
+            entering=False,
+            skipped=(),
+            forks=self.any and step.source is not None,
+            counts=(),
+            tests=tuple(tests),
+            absences=(),
+            remembers=step.way.gaps,
+            made_tests=tuple(made),
+            made_absences=tuple(self._absences(step, before, after)),
+            begins=step.way.begins,
+            empties=empties,
+            known=known,
+        )
+
+    def _absences(
+        self, step: _Step, before: dict[int, frozenset[Place]], after: dict[int, frozenset[Place]]
+    ) -> Iterator[Absence]:
+        """The NOTs that a step tests: those that it passes, and those that waited for what it binds or closes."""
+        waiting = self.terms.gaps(step.before)
+        for gap in range(len(self.gap_elements)):
+            passed = gap in step.way.gaps
+            if not passed and (gap in waiting or step.source is None):
+                continue
+            starts = step.source is None
+            for leading in (False, True):
+                if leading and not (gap in self.leading and (starts or not passed)):
+                    continue  # it has a left neighbour
+                if not leading and starts:
+                    continue
+                if self._gap_testable(gap, after, leading) and (passed or not self._gap_testable(gap, before, leading)):
+                    yield self._absence(gap, step.target.last, inner=not leading)
+
+    def _gap_testable(self, gap: int, still_open: dict[int, frozenset[Place]], leading: bool) -> bool:
+        """Whether nothing that decides over a NOT with a right neighbour can change any more."""
+        if leading and still_open and self.bound.window.within_us is not None:
+            return False
+        conditions = self.against.get(str(self.gap_elements[gap].name), [])
+        return not any(variable in still_open for c in conditions for variable in c.reads)
+
+    def _absence(
+        self, gap: int, last: int, *, inner: bool = False, trailing: bool = False, skipped: frozenset[int] = frozenset()
+    ) -> Absence:
+        negated = self._gap_variable(gap)
+        conditions = self.against.get(str(self.gap_elements[gap].name), [])
+        return Absence(
+            negated=negated,
+            left=Anchor.LAST_TAKEN if trailing else Anchor.REMEMBERED,
+            right=Anchor.OPEN if trailing else Anchor.REMEMBERED,
+            tests=tuple(self._made(c, {}, last, skipped=skipped, negated=negated) for c in conditions),
+            fatal=False,
+            inner=inner,
+            gap=gap,
+        )
+
+    # --- states ---------------------------------------------------------------------------------------------------
+
+    def _state(self, node: _Node) -> State:
+        ways = self.terms.ways(node.key.term)
+        ends = [way for way in ways if way.element is None]
+        first_end = next((i for i, way in enumerate(ways) if way.element is None), None)
+        if self.any:
+            accepting = Accepting.ALSO if ends else Accepting.NO
+        elif first_end == 0:
+            accepting = Accepting.AT_ONCE
+            ends = ends[:1]
+        else:
+            cut = self._cut(node.key.term)
+            accepting = Accepting.NO if cut is None else Accepting.LATE
+            ends = [] if cut is None else [cut]
+        return State(
+            index=node.number,
+            element=node.key.last,
+            edges=tuple(step.number for step in node.steps),
+            accepting=accepting,
+            ends=tuple(self._end(node, end) for end in ends),
+        )
+
+    def _cut(self, term: Term) -> Way | None:
+        try:
+            return self.terms.cut(term)
+        except InterleavedDropError:
+            raise self._refused(
+                "AND or ANY with a repeated group in it at the end of the pattern under POLICY next yet"
+            ) from None
+
+    def _end(self, node: _Node, end: Way) -> End:
+        before = self._open(node.key.term)
+        known = self._surely(node.key)
+        skipped = frozenset(self.numbers[name] for name in end.empty)
+        last = node.key.last
+        # What remains of a match that gives events back may end with another variable.
+        anywhere = -1 if end.dropped is not None else last
+        tests = [
+            self._made(condition, {}, anywhere, skipped=skipped)
+            for condition in self.conditions
+            if end.dropped is not None
+            or not self._testable(condition, before)
+            or self._closes(condition, before, {}, known)
+        ]
+        passed = self.terms.gaps(node.key.term)
+        absences = [
+            self._absence(gap, anywhere, skipped=skipped)
+            for gap in range(len(self.gap_elements))
+            if gap not in passed
+            and (end.dropped is not None or not self._gap_testable(gap, before, gap in self.leading))
+        ]
+        return End(
+            tests=tuple(tests),
+            absences=tuple(absences),
+            trailing=tuple(self._absence(gap, anywhere, trailing=True, skipped=skipped) for gap in end.gaps),
+            dropped=end.dropped,
+        )

@@ -1,0 +1,74 @@
+"""A bound pattern as a term, with its elements and the NOTs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cepheid.language.bound import Conjunct
+from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Repeat, Seq
+from cepheid.plan.automaton import Element
+from cepheid.plan.terms import Branches, Gap, Loop, One, Quantifier, Shuffle, Term, Terms, chain
+
+
+class PatternTerms:
+    """Numbers elements, quantified groups and NOTs in the order of the text.
+
+    Attributes:
+        terms: what the terms of the pattern refer to.
+        elements: the positive elements; equal ones of exclusive branches are one.
+        groups: variable -> the quantified groups around it.
+        gaps: what stands under each NOT.
+    """
+
+    def __init__(self, singles: Mapping[str, tuple[Conjunct, ...]]) -> None:
+        """Begin without any.
+
+        Args:
+            singles: variable -> the conditions on its event alone.
+        """
+        self.singles = singles
+        self.terms = Terms()
+        self.elements: list[Element] = []
+        self.groups: dict[str, set[int]] = {}
+        self.n_groups = 0
+        self.gaps: list[Event] = []
+
+    def term(self, pattern: Pattern, around: tuple[int, ...] = ()) -> Term:
+        """The term of a pattern that stands in the quantified groups ``around``."""
+        match pattern:
+            case Event():
+                return One(self._element(pattern, around))
+            case Not(part=Event() as event):
+                self.gaps.append(event)
+                return Gap(len(self.gaps) - 1)
+            case Seq(parts=parts):
+                return chain([self.term(part, around) for part in parts])
+            case Or(parts=parts):
+                return Branches(tuple(self.term(part, around) for part in parts))
+            case And(parts=parts):
+                return Shuffle(0, tuple((self.term(part, around), True) for part in parts))
+            case AnyOf(count=count, parts=parts):
+                return Shuffle(count, tuple((self.term(part, around), False) for part in parts))
+            case Repeat(part=part):
+                group = None
+                if not isinstance(part, Event):
+                    group = self.n_groups
+                    self.n_groups += 1
+                body = self.term(part, around if group is None else (*around, group))
+                names = frozenset(name for name, _ in self.terms.places(body))
+                self.terms.quantifiers.append(
+                    Quantifier(pattern.minimum, pattern.maximum, pattern.greedy, body, names, group)
+                )
+                return Loop(len(self.terms.quantifiers) - 1)
+        raise AssertionError(f"no term for {type(pattern).__name__}")
+
+    def _element(self, event: Event, around: tuple[int, ...]) -> int:
+        """The number of the element: equal ones of exclusive branches are one."""
+        assert event.name is not None
+        self.groups.setdefault(event.name, set()).update(around)
+        for element in self.elements:
+            if element.variable == event.name and element.types == event.types:
+                return element.index
+        self.elements.append(Element(len(self.elements), event.name, event.types, self.singles.get(event.name, ())))
+        self.terms.variables.append(event.name)
+        return len(self.elements) - 1

@@ -1,0 +1,400 @@
+"""What a partial match waits for: a pattern, as far as it is still to come, and the ways on from there.
+
+A state of the automaton holds such a term. Its ways come in the order of preference: more of a greedy loop before its
+end, after it if reluctant; the parts of AND and ANY in the order of the text (SEMANTICS 3.2). The end of the pattern
+stands among them, so that "decided at once" and "decided late" can be told apart.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+CURRENT, LATER = 0, 1
+"""An iteration of a quantified group: the one that is under way, or one that has not begun."""
+
+Place: TypeAlias = frozenset[tuple[int, int]]
+"""Where a variable may still be bound: for each quantified group around it, (group, CURRENT or LATER)."""
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """An element that waits for its event."""
+
+    element: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A NOT in its place."""
+
+    negation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The parts one after the other; none: the match is complete."""
+
+    parts: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """Parts in any interleaving.
+
+    Attributes:
+        n_missing: how many of the parts are still to be begun (ANY; 0 under AND).
+        parts: in the order of the text; the flag says that a part has begun, or must.
+    """
+
+    n_missing: int
+    parts: tuple[tuple[Term, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Exactly one of the parts."""
+
+    parts: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A quantifier.
+
+    Attributes:
+        number: which one (`Terms.quantifiers`).
+        n_done: complete iterations, no more than matter.
+        current: what is left of the iteration under way, or None.
+    """
+
+    number: int
+    n_done: int = 0
+    current: Term | None = None
+
+
+Term: TypeAlias = One | Gap | Chain | Shuffle | Branches | Loop
+
+DONE = Chain()
+
+
+@dataclass(frozen=True)
+class Quantifier:
+    """What a `Loop` repeats.
+
+    Attributes:
+        minimum, maximum, greedy: as written; no maximum: None.
+        body: one iteration.
+        names: the variables in it.
+        group: its number among the groups under a quantifier, or None where it stands on one element.
+    """
+
+    minimum: int
+    maximum: int | None
+    greedy: bool
+    body: Term
+    names: frozenset[str]
+    group: int | None
+
+    @property
+    def most_counted(self) -> int:
+        """From this many iterations on, one more makes no difference."""
+        return max(self.minimum, 1) if self.maximum is None else self.maximum
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way on: an element that takes the next event, or the end of the pattern.
+
+    Attributes:
+        element: None for the end.
+        rest: what is left after it.
+        empty: variables of loops and optional parts that it passes over.
+        gaps: the NOTs that it passes.
+        begins: the quantified groups of which it begins an iteration.
+        leaves: it passes the end of a loop that could have gone on.
+        dropped: of the end only: the group whose unfinished iteration gives its events back, or None.
+    """
+
+    element: int | None = None
+    rest: Term = DONE
+    empty: frozenset[str] = frozenset()
+    gaps: tuple[int, ...] = ()
+    begins: frozenset[int] = frozenset()
+    leaves: bool = False
+    dropped: int | None = None
+
+    def after(self, end: Way, *, leaves: bool = False) -> Way:
+        """This way, after the ``end`` of what stands before it."""
+        return replace(
+            self,
+            empty=self.empty | end.empty,
+            gaps=end.gaps + self.gaps,
+            leaves=self.leaves or end.leaves or leaves,
+            dropped=self.dropped if end.dropped is None else end.dropped,
+        )
+
+
+class InterleavedDropError(Exception):
+    """The events of an unfinished iteration lie among others of the match."""
+
+
+@dataclass
+class Terms:
+    """The terms of one pattern.
+
+    Attributes:
+        variables: element -> its variable.
+        quantifiers: by number.
+    """
+
+    variables: list[str] = field(default_factory=list)
+    quantifiers: list[Quantifier] = field(default_factory=list)
+    _ways: dict[Term, tuple[Way, ...]] = field(default_factory=dict)
+
+    # --- ways on ------------------------------------------------------------------------------------
+
+    def ways(self, term: Term) -> tuple[Way, ...]:
+        """The ways on, the preferred first."""
+        known = self._ways.get(term)
+        if known is None:
+            known = self._ways[term] = tuple(self._find_ways(term))
+        return known
+
+    def _find_ways(self, term: Term) -> Iterator[Way]:
+        match term:
+            case One(element):
+                yield Way(element)
+            case Gap(negation):
+                yield Way(gaps=(negation,))
+            case Chain(()):
+                yield Way()
+            case Chain((head, *tail)):
+                yield from self._of_chain(head, tuple(tail))
+            case Branches(parts):
+                for part in parts:
+                    yield from self.ways(part)
+            case Shuffle():
+                yield from self._of_shuffle(term)
+            case Loop():
+                yield from self._of_loop(term)
+
+    def _of_chain(self, head: Term, tail: tuple[Term, ...]) -> Iterator[Way]:
+        ways = self.ways(head)
+        could_go_on = any(way.element is not None for way in ways)
+        for way in ways:
+            if way.element is not None:
+                yield replace(way, rest=chain((way.rest, *tail)))
+            else:
+                for further in self.ways(chain(tail)):
+                    yield further.after(way, leaves=could_go_on)
+
+    def _of_loop(self, loop: Loop) -> Iterator[Way]:
+        if loop.current is None:
+            yield from self._between(loop)
+            return
+        ways = self.ways(loop.current)
+        could_go_on = any(way.element is not None for way in ways)
+        for way in ways:
+            if way.element is not None:
+                yield replace(way, rest=self._iterating(loop, way.rest))
+            else:
+                for further in self._between(self._complete(loop)):
+                    yield further.after(way, leaves=could_go_on)
+
+    def _between(self, loop: Loop) -> list[Way]:
+        """The ways on between two iterations."""
+        quantifier = self.quantifiers[loop.number]
+        more: list[Way] = []
+        if self._may_go_on(loop):
+            begins = frozenset[int]() if quantifier.group is None else frozenset((quantifier.group,))
+            more = [
+                replace(way, rest=self._iterating(loop, way.rest), begins=way.begins | begins)
+                for way in self.ways(quantifier.body)
+                if way.element is not None
+            ]
+        end: list[Way] = []
+        if loop.n_done >= quantifier.minimum or self.nullable(quantifier.body):
+            end = [Way(empty=self._empty(loop))]
+        return more + end if quantifier.greedy else end + more
+
+    def _may_go_on(self, loop: Loop) -> bool:
+        most = self.quantifiers[loop.number].maximum
+        return most is None or loop.n_done + (loop.current is not None) < most
+
+    def _empty(self, loop: Loop) -> frozenset[str]:
+        return self.quantifiers[loop.number].names if loop.n_done == 0 else frozenset()
+
+    def _complete(self, loop: Loop) -> Loop:
+        n_done = min(loop.n_done + 1, self.quantifiers[loop.number].most_counted)
+        return Loop(loop.number, n_done)
+
+    def _iterating(self, loop: Loop, left: Term) -> Loop:
+        """The loop after an event was taken, with ``left`` to come in its iteration."""
+        return self._complete(loop) if left == DONE else replace(loop, current=left)
+
+    def _of_shuffle(self, shuffle: Shuffle) -> Iterator[Way]:
+        """The parts in the order of the text; the end stands behind what must still come."""
+        ahead: list[Way] = []
+        behind: list[Way] = []
+        ends: list[Way | None] = []
+        in_order: list[Way] = []
+        for index, (part, begun) in enumerate(shuffle.parts):
+            end: Way | None = None
+            for way in self.ways(part):
+                if way.element is None:
+                    end = end or way
+                elif begun or shuffle.n_missing:
+                    taken = replace(way, rest=_begin(shuffle, index, way.rest))
+                    in_order.append(taken)
+                    (ahead if end is None else behind).append(taken)
+            ends.append(end)
+        spare = [i for i, (_, begun) in enumerate(shuffle.parts) if not begun and ends[i] is not None]
+        chosen = [i for i, (_, begun) in enumerate(shuffle.parts) if begun] + spare[: shuffle.n_missing]
+        complete = [end for end in (ends[i] for i in chosen) if end is not None]
+        if len(spare) < shuffle.n_missing or len(complete) < len(chosen):
+            yield from in_order
+            return
+        yield from ahead
+        yield Way(empty=frozenset[str]().union(*(end.empty for end in complete)))
+        yield from behind
+
+    # --- what a term is like --------------------------------------------------------------------------
+
+    def nullable(self, term: Term) -> bool:
+        """True where the match may end here."""
+        return any(way.element is None for way in self.ways(term))
+
+    def places(self, term: Term) -> frozenset[tuple[str, Place]]:
+        """Every variable that may still be bound, with the iterations in which that would be."""
+        return frozenset(self._places(term, frozenset()))
+
+    def _places(self, term: Term, around: Place) -> Iterator[tuple[str, Place]]:
+        match term:
+            case One(element):
+                yield self.variables[element], around
+            case Gap():
+                return
+            case Chain(parts) | Branches(parts):
+                for part in parts:
+                    yield from self._places(part, around)
+            case Shuffle():
+                for part, begun in term.parts:
+                    if begun or term.n_missing:
+                        yield from self._places(part, around)
+            case Loop():
+                quantifier = self.quantifiers[term.number]
+                if term.current is not None:
+                    yield from self._places(term.current, _inside(around, quantifier.group, CURRENT))
+                if self._may_go_on(term):
+                    yield from self._places(quantifier.body, _inside(around, quantifier.group, LATER))
+
+    def gaps(self, term: Term) -> frozenset[int]:
+        """The NOTs that have not been passed."""
+        match term:
+            case Gap(negation):
+                return frozenset((negation,))
+            case Chain(parts) | Branches(parts):
+                return frozenset[int]().union(*(self.gaps(part) for part in parts))
+            case _:  # NOT stands in no AND, in no ANY and under no quantifier
+                return frozenset()
+
+    # --- the end --------------------------------------------------------------------------------------
+
+    def cut(self, term: Term) -> Way | None:
+        """The end of the longest complete form, the events of an unfinished iteration dropped (SEMANTICS 3.2).
+
+        Raises:
+            InterleavedDropError: those events lie among others of the match.
+        """
+        match term:
+            case One():
+                return None
+            case Gap() | Chain(()):
+                return self.ways(term)[0]
+            case Chain(parts):
+                return _joined(self.cut(part) for part in parts)
+            case Branches(parts):
+                return next((end for end in map(self.cut, parts) if end is not None), None)
+            case Shuffle():
+                return self._cut_shuffle(term)
+            case Loop():
+                return self._cut_loop(term)
+
+    def _cut_shuffle(self, shuffle: Shuffle) -> Way | None:
+        ends = [self.cut(part) for part, begun in shuffle.parts if begun]
+        spare = [end for end in (self.cut(part) for part, begun in shuffle.parts if not begun) if end is not None]
+        if len(spare) < shuffle.n_missing:
+            return None
+        end = _joined([*ends, *spare[: shuffle.n_missing]])
+        if end is not None and end.dropped is not None:
+            raise InterleavedDropError
+        return end
+
+    def _cut_loop(self, loop: Loop) -> Way | None:
+        quantifier = self.quantifiers[loop.number]
+        if loop.current is not None:
+            inner = self.cut(loop.current)
+            if inner is not None and loop.n_done + 1 >= quantifier.minimum:
+                return inner
+        if loop.n_done < quantifier.minimum and not self.nullable(quantifier.body):
+            return None
+        return Way(empty=self._empty(loop), dropped=None if loop.current is None else quantifier.group)
+
+    # --- variants -------------------------------------------------------------------------------------
+
+    def variants(self, term: Term) -> Iterator[Term]:
+        """The term once for each choice of branches of the ORs outside of loops (SEMANTICS 3.2)."""
+        match term:
+            case Branches(parts):
+                for part in parts:
+                    yield from self.variants(part)
+            case Chain(parts):
+                for chosen in itertools.product(*(list(self.variants(part)) for part in parts)):
+                    yield chain(chosen)
+            case Shuffle(n_missing, marked):
+                for chosen in itertools.product(*(list(self.variants(part)) for part, _ in marked)):
+                    yield Shuffle(n_missing, tuple(zip(chosen, (begun for _, begun in marked), strict=True)))
+            case Loop(number) if self.quantifiers[number].maximum == 1:
+                # An optional part is no loop; where it takes nothing, the variables of all its branches are empty.
+                bodies = list(self.variants(self.quantifiers[number].body))
+                if len(bodies) == 1:
+                    yield term
+                    return
+                for body in bodies:
+                    self.quantifiers.append(replace(self.quantifiers[number], body=body))
+                    yield Loop(len(self.quantifiers) - 1)
+            case _:
+                yield term
+
+
+def chain(parts: Iterable[Term]) -> Term:
+    """The parts one after the other, in the form in which equal ones are equal."""
+    flat: list[Term] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Chain) else (part,))
+    return flat[0] if len(flat) == 1 else Chain(tuple(flat))
+
+
+def _begin(shuffle: Shuffle, index: int, left: Term) -> Term:
+    """The shuffle after its part at ``index`` took an event, and has ``left`` to come."""
+    n_missing = shuffle.n_missing - (not shuffle.parts[index][1])
+    parts = list(shuffle.parts)
+    parts[index] = (left, True)
+    kept = tuple((part, begun) for part, begun in parts if part != DONE and (begun or n_missing))
+    return Shuffle(n_missing, kept) if kept else DONE
+
+
+def _inside(around: Place, group: int | None, iteration: int) -> Place:
+    return around if group is None else around | {(group, iteration)}
+
+
+def _joined(ends: Iterable[Way | None]) -> Way | None:
+    result = Way()
+    for end in ends:
+        if end is None:
+            return None
+        result = end.after(result)
+    return result
