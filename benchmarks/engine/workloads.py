@@ -22,6 +22,10 @@ _JOINED = (
     "WITHIN 2000 ms POLICY any"
 )
 _LOOP = "PATTERN SEQ(A a, B+ b, C c) WHERE SAME[key] AND b.v1 > a.v1 WITHIN 1000 ms POLICY next"
+_BOTH = "PATTERN AND(A a, B b, C c) WHERE SAME[key] WITHIN 1000 ms POLICY any"
+_TWO_OF = "PATTERN SEQ(E s, ANY(2, A a, B b, C c, D d)) WHERE SAME[key] WITHIN 1000 ms POLICY any"
+_NONE_AFTER = "PATTERN SEQ(A a, B b, NOT C c) WHERE SAME[key] WITHIN 1000 ms POLICY next"
+_PAIRS = "PATTERN (SEQ(A a, B b))+ WHERE SAME[key] WITHIN 1000 ms POLICY next"
 _WITHOUT = "PATTERN SEQ(A a, NOT B b, C c) WHERE SAME[key] WITHIN 1000 ms POLICY {policy}"
 
 
@@ -67,6 +71,10 @@ WORKLOADS: Mapping[str, Workload] = {
     "W4": Workload(_LOOP, _counts(73_181, 7_249), 3e6),
     "W5": Workload(_WITHOUT.format(policy="next"), _counts(98_168, 9_788), 8e6),
     "W5any": Workload(_WITHOUT.format(policy="any"), _counts(172_519, 17_378)),
+    "W6": Workload(_BOTH, _counts(2_422_105, 242_350)),
+    "W7": Workload(_TWO_OF, _counts(4_816_893, 478_668)),
+    "W8": Workload(_NONE_AFTER, _counts(54_270, 5_369)),
+    "W9": Workload(_PAIRS, _counts(173_020, 17_238)),
     "W0d": Workload(_ALL, {N_EVENTS_DENSE: 4_028_558}, dense=True),
     "W2d": Workload(_RISING.format(policy="any"), {N_EVENTS_DENSE: 665_953}, 1.5e6, dense=True, peers=True),
     "W3d": Workload(_JOINED, {N_EVENTS_DENSE: 9_993_905}, dense=True),

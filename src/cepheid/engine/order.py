@@ -48,6 +48,7 @@ def varying_order(
     deciders: NDArray[np.int64],
     *,
     graph: bool,
+    ambiguous: bool,
 ) -> NDArray[np.int64]:
     """The numbers of matches of varying length in their order, each match once.
 
@@ -56,7 +57,8 @@ def varying_order(
         starts: int64, (n + 1,): where each match begins among them.
         decided: int64, (n,): when it was decided, us.
         deciders: int64, (n,): by which event, or -1: by the time.
-        graph: the plan is one of `plan.graph`, which may find a match twice, and decide late ones out of order.
+        graph: the plan is one of `plan.graph`, which decides late ones out of order.
+        ambiguous: a match may stand there twice.
     """
     n = len(decided)
     order = np.empty(max(1, 2 * n), np.int64)
@@ -65,7 +67,7 @@ def varying_order(
         deciders = _by_decision(decided, deciders, order)
     order_kernel(varying=True)(positions, taken, starts, deciders, n, order)
     order = order[:n]
-    return order[_distinct(positions, taken, starts, order)] if graph else order
+    return order[_distinct(positions, taken, starts, order)] if ambiguous else order
 
 
 def _by_decision(
@@ -110,7 +112,7 @@ def _distinct(
         mixed *= np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(32)
         sums.append(np.add.reduceat(mixed, starts[:n])[order])
-    _, first = np.unique(np.stack(sums, axis=1), axis=0, return_index=True)
-    distinct = np.zeros(n, np.bool_)
-    distinct[first] = True
+    by_sum = np.lexsort(sums)  # stable: of equal ones, the first in order comes first
+    distinct = np.ones(n, np.bool_)
+    distinct[by_sum[1:]] = np.any([one[by_sum[1:]] != one[by_sum[:-1]] for one in sums], axis=0)
     return distinct

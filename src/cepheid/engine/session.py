@@ -139,7 +139,15 @@ def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, po
     taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
     deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
     decided = out[pool[k.M_OUT_DECIDED] :][:n]
-    order = varying_order(out[:m], taken, starts, decided, deciders, graph=compiled.automaton.graph)
+    order = varying_order(
+        out[:m],
+        taken,
+        starts,
+        decided,
+        deciders,
+        graph=compiled.automaton.graph,
+        ambiguous=compiled.automaton.graph and compiled.automaton.ambiguous,
+    )
     m = int(np.diff(starts)[order].sum())
     lengths = np.diff(starts)[order]
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))

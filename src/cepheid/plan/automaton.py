@@ -263,6 +263,17 @@ class Automaton:
         return not self.graph and all(e.minimum == 1 and e.maximum == 1 for e in self.elements[: self.n_positive])
 
     @property
+    def ambiguous(self) -> bool:
+        """Whether a match may be found in two ways: events do not tell the steps that take them."""
+        leaving = [state.edges for state in self.states]
+        starts = tuple(number for numbers in (self.starts, *self.further_starts) for number in numbers)
+        for numbers in (*leaving, starts):
+            bound = [self.elements[self.edges[number].element].variable for number in numbers]
+            if len(set(bound)) < len(bound):
+                return True
+        return False
+
+    @property
     def bare_states(self) -> frozenset[int]:
         """States that end a match and leave nothing to be tested."""
         tested = {edge.target for edge in self.edges if edge.made_tests or edge.made_absences}

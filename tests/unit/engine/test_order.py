@@ -1,56 +1,34 @@
-"""The order of matches of one length, by NumPy where they are few and by a kernel where they are many."""
+"""The order of matches of varying length, each once."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from cepheid.engine import order
+from cepheid.engine.order import varying_order
 
 
-@st.composite
-def emitted(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], int]:
-    """Matches as a kernel may emit them: those of one last event together, in any order."""
-    length = draw(st.integers(2, 4))
-    matches: list[tuple[int, ...]] = []
-    last = 0
-    for _ in range(draw(st.integers(1, 4))):
-        last += draw(st.integers(length, 40))
-        group = draw(
-            st.lists(
-                st.lists(
-                    st.integers(max(0, last - 40), last - 1), min_size=length - 1, max_size=length - 1, unique=True
-                ),
-                max_size=12,
-            )
-        )
-        rows = list(dict.fromkeys((*sorted(events), last) for events in group))
-        if draw(st.booleans()):
-            rows.sort(reverse=draw(st.booleans()))
-        matches.extend(rows)
-    return matches, length
+def ordered(*matches: tuple[list[tuple[int, int]], int, int], ambiguous: bool = True) -> list[int]:
+    """The numbers of matches, given as (event, variable) pairs, the time that decided them and the event that did."""
+    starts = np.cumsum([0, *(len(bindings) for bindings, _, _ in matches)])
+    entries = [entry for bindings, _, _ in matches for entry in bindings]
+    positions, taken = (np.array([entry[i] for entry in entries], np.int64) for i in (0, 1))
+    decided, deciders = (np.array([match[i] for match in matches], np.int64) for i in (1, 2))
+    return varying_order(positions, taken, starts, decided, deciders, graph=True, ambiguous=ambiguous).tolist()
 
 
-@pytest.mark.parametrize("few", [0, 100], ids=["kernel", "NumPy"])
-@given(given_matches=emitted())
-def test_ascending_events_within_the_event_that_decides(
-    few: int, given_matches: tuple[list[tuple[int, ...]], int]
-) -> None:
-    matches, length = given_matches
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(order, "FEW_MATCHES", few)
-        patch.setattr(order, "FIRST_SLOTS", 2)
-        found = order.in_order(np.array(matches, np.int64).reshape(-1), length)
-    assert [tuple(row) for row in found.reshape(-1, length).tolist()] == sorted(matches, key=lambda m: (m[-1], m))
+def test_an_event_decides_before_its_time_does():
+    assert ordered(([(0, 0)], 5, -1), ([(1, 0)], 5, 3), ([(2, 0)], 4, -1)) == [2, 1, 0]
 
 
-def test_many_matches_of_one_event() -> None:
-    random = np.random.default_rng(11)
-    rows = np.unique(np.sort(random.integers(0, 3_000, (20_000, 3)), axis=1), axis=0)
-    rows[:, 2] = 3_000
-    rows = np.unique(rows, axis=0)
-    assert len(rows) > order.FEW_MATCHES
-    found = order.in_order(random.permutation(rows).reshape(-1), 3)
-    assert np.array_equal(found.reshape(-1, 3), rows)
+def test_what_one_moment_decides_is_in_the_order_of_its_events():
+    assert ordered(([(0, 0), (2, 1)], 5, 2), ([(0, 0), (1, 1), (2, 1)], 5, 2), ([(0, 0)], 5, 2)) == [2, 1, 0]
+
+
+def test_equal_matches_are_reported_once_at_the_earlier_moment():
+    twice = [(0, 0), (3, 1)]
+    assert ordered((twice, 9, -1), (twice, 5, 3), ([(0, 1), (3, 0)], 5, 3)) == [1, 2]
+    assert ordered((twice, 9, -1), (twice, 5, 3), ambiguous=False) == [1, 0]
+
+
+def test_the_first_event_counts_as_any_other():
+    assert ordered(([(0, 0), (1, 0)], 1, 1), ([(1, 0)], 2, 2)) == [0, 1]
