@@ -36,8 +36,18 @@ def n_by_oracle(table, query: str) -> int:
 @pytest.mark.parametrize(
     ("name", "n_events"),
     # W3 has no partitions: the oracle tries all pairs of events.
-    [("W0", 10_000), ("W2", 10_000), ("W5any", 10_000), ("W1", 3_000), ("W3", 1_000), ("W4", 3_000), ("W5", 3_000)]
-    + [("W6", 2_000), ("W7", 1_000), ("W8", 2_000), ("W9", 2_000)],
+    [
+        *[
+            ("W0", 10_000),
+            ("W2", 10_000),
+            ("W5any", 10_000),
+            ("W1", 3_000),
+            ("W3", 1_000),
+            ("W4", 3_000),
+            ("W5", 3_000),
+        ],
+        *[("W6", 2_000), ("W7", 1_000), ("W8", 2_000), ("W9", 2_000)],
+    ],
 )
 def test_the_engine_counts_what_the_oracle_counts(name: str, n_events: int):
     table = stream(n_events)
