@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,3 +70,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+_REPORTS: list[tuple[str, str]] = []
+
+
+@pytest.fixture
+def record_report() -> Callable[[str, str], None]:
+    """A function that takes a title and a text to be shown at the end of the run."""
+    return lambda title, text: _REPORTS.append((title, text))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what tests reported."""
+    for title, text in _REPORTS:
+        terminalreporter.section(title)
+        terminalreporter.write_line(text)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from cepheid.engine import pool
 from cepheid.engine.composite import events_for
-from cepheid.engine.session import run
+from cepheid.engine.output import assemble
+from cepheid.engine.session import prepare, run, run_plan
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import BoundQuery
-from cepheid.testing.oracle import match
+from cepheid.testing.oracle import match, returned
 from cepheid.testing.oracle_composites import composite_events
 from cepheid.testing.oracle_events import OracleEvent
 
 ORDER, SOURCE = "order key", "source of the event"
 """Columns of `table_of` beside those of the schema."""
+
+END_OF_INPUT_US = 2**63 - 1
+"""When a match is decided that nothing before the end of the input decides."""
 
 Bindings = tuple[tuple[str, int], ...]
 """A match: (variable, number of the event in the order of arrival), in the order of the events."""
@@ -96,3 +102,94 @@ def oracle_matches(bound: BoundQuery, events: Sequence[OracleEvent]) -> list[Bin
     number = {event.identity: i for i, event in enumerate(own)}
     result = match(bound, events, timed_out=False)
     return [tuple((name, number[event.identity]) for name, event in found.bindings) for found in result.matches]
+
+
+# --- all that a road says about its matches ---------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """What a road says about one match.
+
+    Attributes:
+        bindings: see `Bindings`.
+        window: the first and last bound of the sliding window that holds it, or None.
+        decided_us: event time of the moment when it is decided; the greatest int64 for the end of the input.
+        returned: the columns of RETURN, in their order; empty where the query has no RETURN.
+    """
+
+    bindings: Bindings
+    window: tuple[int, int] | None
+    decided_us: int
+    returned: tuple[object, ...]
+
+
+@contextmanager
+def little_room(n: int) -> Iterator[None]:
+    """In its block, pools and outputs begin with room for so many, a power of two: they run full again and again."""
+    usual = pool.FIRST_ROWS, pool.FIRST_MATCHES
+    pool.FIRST_ROWS = pool.FIRST_MATCHES = n
+    try:
+        yield
+    finally:
+        pool.FIRST_ROWS, pool.FIRST_MATCHES = usual
+
+
+class EngineRoad:
+    """The compiled engine with one query."""
+
+    def __init__(self, bound: BoundQuery, room: int | None = None) -> None:
+        """Prepare the query.
+
+        Args:
+            bound: the query.
+            room: partial matches and matches for which there is room at first; None for as many as usual.
+
+        Raises:
+            NotSupportedError: the engine cannot run it yet.
+        """
+        self.bound = bound
+        self.room = room
+        self._compiled = prepare(bound)
+
+    def answers(self, events: Sequence[OracleEvent]) -> list[Answer]:
+        """Its matches, in its order."""
+        table, schema = table_of(events, self.bound.schema)
+        batch = read_events(table, schema)
+        with nullcontext() if self.room is None else little_room(self.room):
+            found = run_plan(self._compiled, batch)
+        names = list(self.bound.variables)
+        numbers = batch.rows_of(found.positions).tolist()
+        variables, offsets, decided = found.variables.tolist(), found.offsets.tolist(), found.decided_us.tolist()
+        start, end = found.window_start_us, found.window_end_us
+        rows: list[tuple[object, ...]] = [()] * len(found)
+        if self.bound.query.returns:
+            output = assemble(self.bound, batch, found)
+            columns = [output[returned.name].to_pylist() for returned in self.bound.returns]
+            rows = list(zip(*columns, strict=True))
+        return [
+            Answer(
+                tuple((names[variables[i]], numbers[i]) for i in range(offsets[m], offsets[m + 1])),
+                None if start is None or end is None else (int(start[m]), int(end[m])),
+                decided[m],
+                rows[m],
+            )
+            for m in range(len(found))
+        ]
+
+
+def oracle_answers(
+    bound: BoundQuery,
+    events: Sequence[OracleEvent],
+    stores: Mapping[str, Mapping[object, object]] | None = None,
+) -> list[Answer]:
+    """What the oracle finds, in its order."""
+    number = {event.identity: i for i, event in enumerate(events)}
+    return [
+        Answer(
+            tuple((name, number[event.identity]) for name, event in found.bindings),
+            found.window,
+            END_OF_INPUT_US if found.decision_time is None else found.decision_time,
+            tuple(returned(bound, found, stores=stores).values()) if bound.query.returns else (),
+        )
+        for found in match(bound, events, stores=stores, timed_out=False).matches
+    ]

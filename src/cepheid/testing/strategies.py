@@ -175,9 +175,10 @@ def stream(
     read = _attributes(bound)
     time = 0
     rows: list[tuple[int, str, dict[str, object]]] = []
+    n_usual = choices.pick((4, 4, 1))
     for event_type in types[:n_most]:
         time += SECOND_US * choices.pick((1, 0, 1, 1, 2, 3))
-        rows.append((time, event_type, {"ts": time, "kind": event_type, **_values(choices, features, read)}))
+        rows.append((time, event_type, {"ts": time, "kind": event_type, **_values(choices, features, read, n_usual)}))
     arrived = choices.permuted(rows) if shuffled else rows
     sources = ("left", "right") if Features.SOURCES in features else ("events",)
     return tuple(
@@ -214,12 +215,19 @@ DOMAINS: Mapping[str, tuple[object, ...]] = {
 """Attribute -> its values, the commonest first."""
 
 
-def _values(choices: Choices, features: Features, read: set[str]) -> dict[str, object]:
-    """The attributes of an event; those that the query does not read are always the same."""
+def _values(choices: Choices, features: Features, read: set[str], n_usual: int) -> dict[str, object]:
+    """The attributes of an event; those that the query does not read are always the same.
+
+    Args:
+        choices: what decides.
+        features: NULLS and NANS count here.
+        read: the attributes that the query reads.
+        n_usual: how much more often a usual value comes than a special one.
+    """
     values: dict[str, object] = {name: domain[0] for name, domain in DOMAINS.items()}
     for name, domain in DOMAINS.items():
         if name in read:
-            options = domain * 4
+            options = domain * n_usual
             if Features.NANS in features and name == "f":
                 options += (math.nan, math.nan, math.inf)
             if Features.NULLS in features:

@@ -67,7 +67,18 @@ FORMS: Mapping[str, tuple[str, ...]] = {
         "last({b}).{a} {o} {c}",
         "first({b}).{n} {o} last({b}).{n}",
     ),
-    "null": ("{v}.{a} IS NOT NULL", "{v}.{a} IS NULL"),
+    "null": (
+        "{v}.{a} IS NOT NULL",
+        "{v}.{a} IS NULL",
+        "({v}.{n} IS NULL OR {v}.{n} {o} {w}.{n})",
+        "({w}.{n} {o} {v}.{n} OR {w}.{a} IS NOT NULL)",
+        "{v}.{n} + {w}.{n} IS NULL",
+    ),
+    "three-valued": (
+        "({v}.{n} {o} {w}.{n} AND {w}.{m} >= 0 OR {v}.{m} = {w}.{m})",
+        "({v}.{n} {o} {w}.{n} OR {v}.x <> {w}.x AND {w}.f = {v}.f)",
+        "NOT ({v}.{n} {o} {w}.{n} AND {v}.k <= {w}.k)",
+    ),
     "function": (
         "abs({v}.x - {w}.x) {o} 1",
         "coalesce({v}.x, {w}.k, 0) {o} 1",
@@ -167,7 +178,7 @@ def condition(choices: Choices, names: Sequence[Name], features: Features) -> st
     if Features.FIRST_LAST in features:
         kinds += ["first"] * 2 * some_loop
     if Features.LOGIC in features:
-        kinds += ["or", "not", "null"]
+        kinds += ["or", "not", "null", "three-valued"]
     if Features.FUNCTIONS in features:
         kinds += ["function", "texts", "lists", "hosted"] + ["hosted loop"] * some_loop
     if Features.REMOTE in features:
@@ -183,7 +194,15 @@ def condition(choices: Choices, names: Sequence[Name], features: Features) -> st
     return _of_kind(choices, kind, names)
 
 
-def _of_kind(choices: Choices, kind: str, names: Sequence[Name]) -> str:
+def condition_of_not(choices: Choices, names: Sequence[Name]) -> str:
+    """A condition on a negated variable and, mostly, another one."""
+    negated = choices.pick([name for name in names if name.negated])
+    kind = choices.pick(["cross", "cross", "cross", "constant"])
+    return _of_kind(choices, kind, [negated, *(name for name in names if not name.negated)], negated)
+
+
+def _of_kind(choices: Choices, kind: str, names: Sequence[Name], subject: Name | None = None) -> str:
+    """A condition of this kind; ``subject`` is its first variable, where given."""
     form = choices.pick(FORMS[kind])
     positive = [name for name in names if not name.negated]
     chosen: dict[str, str] = {}
@@ -192,7 +211,7 @@ def _of_kind(choices: Choices, kind: str, names: Sequence[Name]) -> str:
             continue
         match letter:
             case "v":
-                chosen[letter] = choices.pick(names).name
+                chosen[letter] = (subject or choices.pick(names)).name
             case "w":
                 others = [name for name in positive if name.name != chosen.get("v")]
                 chosen[letter] = choices.pick(others or positive).name
