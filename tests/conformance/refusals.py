@@ -31,7 +31,6 @@ REFUSED: dict[str, str] = {
     "S20 prev of the first element": "POLICY strict",
     "S25 skipping takes the earlier start first": "AFTER MATCH SKIP PAST LAST",
     "S26 strict backtracks": "POLICY strict",
-    "S27 WITHIN a number of events": "WITHIN a number of EVENTS",
     "S28 in one window": "WINDOW ... SLIDE",
     "S28 in two windows": "WINDOW ... SLIDE",
     "S28 the end is not in the window": "WINDOW ... SLIDE",

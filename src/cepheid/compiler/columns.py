@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columnwise import casts
+from cepheid.compiler.counted import CountedEvents, count_events
 from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.fit import fitting_by_type
 from cepheid.compiler.requests import TIME, Register, Request, detached
@@ -37,6 +38,8 @@ class KernelEvents:
         int_nulls, float_nulls: where the places in ``nulls`` begin in ``ints``.
         selected: the position in the batch of each event (None: all of them, in place).
         null_keys: positions of events with NULL in SAME, which are in no partition.
+        counted: the events by their places in their partitions, where the windows of the plan count them; these places
+            are then what the kernel takes for times.
         texts: the dictionary that all text columns share; None where there are none.
     """
 
@@ -48,6 +51,7 @@ class KernelEvents:
     float_nulls: int
     selected: Ints | None
     null_keys: Ints
+    counted: CountedEvents | None
     texts: Any = None
 
     @property
@@ -263,12 +267,16 @@ def _gather(
         else:
             values.take(selected, out=target, mode="clip")  # which asks for no copy of the target
 
-    fill(grid[k.TIME_COLUMN], batch.time_us)
+    counted = None
+    if compiled.automaton.counts_events:
+        counted = count_events(partition, null_keys, n)
+    clock = batch.time_us if counted is None else counted.places
+    fill(grid[k.TIME_COLUMN], clock)
     grid[k.FIT_COLUMN] = fit
     for number, request in enumerate((*requests.ints, *requests.floats)):
         target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
         if request.expression is None:
-            source = batch.time_us if request == TIME else partition
+            source = clock if request == TIME else partition
             assert source is not None
             fill(target, source)
             continue
@@ -288,6 +296,7 @@ def _gather(
         float_nulls=int_nulls + n_ints,
         selected=selected,
         null_keys=null_keys,
+        counted=counted,
         texts=columns[texts[0]].dictionary if texts else None,
     )
 

@@ -121,14 +121,14 @@ class Lowering:
         self._op(k.STACK_COMPARE_INTS, COMPARATORS[comparator])
         return condition(first, len(self.tables.code))
 
-    def each_test(self, each_us: int) -> list[int]:
+    def each_test(self, each: int) -> list[int]:
         """Lower the bound on the time from the event before (BETWEEN EACH)."""
         first = len(self.tables.code)
         column = self.requests.number(TIME)
         self._op(k.PUSH_INT, 0, k.FROM_HEADER, k.M_CURRENT, column)
         self._op(k.PUSH_INT, 0, k.FROM_ROW, LAST_EVENT, column)
         self._op(k.SUB_INT)
-        self._op(k.PUSH_INT_CONST, each_us)
+        self._op(k.PUSH_INT_CONST, each)
         self._op(k.STACK_COMPARE_INTS, k.LE)
         return condition(first, len(self.tables.code))
 

@@ -21,7 +21,7 @@ from cepheid.kernels import layout as k
 from cepheid.language.tree import Attribute, Compare, Expression, Policy, walk
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
 from cepheid.plan.references import references
-from cepheid.plan.retention import retention_us
+from cepheid.plan.retention import retention
 
 MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
 """Comparators with their sides exchanged; the others stay."""
@@ -57,6 +57,8 @@ class CompiledPlan:
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
         """The table of `kernels.chain` where the plan is one, else None."""
+        if self.automaton.counts_events and self.automaton.partition:
+            return None  # its clock is another in each partition
         return chain_of(self.plan, self.needs)
 
 
@@ -212,8 +214,8 @@ class _Compiler:
                 rows.append(self.lowering.count_test(count.element, "<=", count.most))
         rows.extend(self.lowering.test(test) for test in edge.tests if test not in exact)
         rows.extend(self._partition_test(edge))
-        if self.automaton.each_us is not None and edge.source is not None:
-            rows.append(self.lowering.each_test(self.automaton.each_us))
+        if self.automaton.each is not None and edge.source is not None:
+            rows.append(self.lowering.each_test(self.automaton.each))
         # What most candidates fail at the least cost comes first.
         rows.sort(key=lambda row: self._filter(row, edge) is None)
         return self._add_conditions(rows), self._add_absences(edge.absences)
@@ -465,14 +467,14 @@ class _Compiler:
         automaton = self.automaton
         positive = automaton.elements[: automaton.n_positive]
         header = np.zeros(k.PLAN_HEADER, np.int64)
-        within = automaton.within_us
-        keep, kept_longer = retention_us(automaton)
+        within = automaton.within
+        keep, kept_longer = retention(automaton)
         header[k.P_N_LISTS] = len(self.lists)
         header[k.P_N_BUFFERS] = len(tables[k.P_BUFFERS])
         header[k.P_WITHIN] = -1 if within is None else within
         header[k.P_KEEP] = header[k.P_HORIZON] = -1 if keep is None else keep
         header[k.P_KEEP_NEGATED] = -1 if kept_longer is None else kept_longer
-        header[k.P_EACH] = -1 if automaton.each_us is None else automaton.each_us
+        header[k.P_EACH] = -1 if automaton.each is None else automaton.each
         header[k.P_N_STARTS] = 1 + len(automaton.further_starts)
         header[k.P_ROW_WIDTH] = registers_at + self.registers.n_ints
         header[k.P_REGISTERS] = registers_at

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columns import KernelEvents, events_of
+from cepheid.compiler.counted import CountedEvents
 from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
@@ -139,13 +140,15 @@ def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, po
     taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
     deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
     decided = out[pool[k.M_OUT_DECIDED] :][:n]
+    if events.counted is not None:
+        decided, deciders = _decided_by_count(events.counted, events, batch, out[starts[:n]], decided, deciders)
     order = varying_order(
         out[:m],
         taken,
         starts,
         decided,
         deciders,
-        graph=compiled.automaton.graph,
+        graph=compiled.automaton.graph or events.counted is not None,
         ambiguous=compiled.automaton.graph and compiled.automaton.ambiguous,
     )
     m = int(np.diff(starts)[order].sum())
@@ -156,6 +159,26 @@ def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, po
     if events.selected is not None:
         positions = events.selected[positions]
     return Matches(offsets, positions, variables[taken[entries]], decided[order])
+
+
+def _decided_by_count(
+    counted: CountedEvents, events: KernelEvents, batch: EventBatch, firsts: k.Ints, decided: k.Ints, deciders: k.Ints
+) -> tuple[k.Ints, k.Ints]:
+    """When matches were decided whose windows count events, and by which event of the batch; -1: the end of the input.
+
+    Args:
+        counted, events, batch: the events.
+        firsts: int64, (n,): the first event of each match, as the kernel numbers it.
+        decided: int64, (n,): the place in the partition at which the kernel says it was decided.
+        deciders: int64, (n,): the event that did, as the kernel numbers it, or -1 for the end of the window.
+    """
+    selected = np.arange(len(batch)) if events.selected is None else events.selected
+    if not len(firsts):
+        return decided, deciders
+    by_window = counted.event_at(counted.partitions[selected[firsts]], decided)
+    event = np.where(deciders < 0, by_window, selected[np.maximum(deciders, 0)])
+    end = np.iinfo(np.int64).max
+    return np.where(event < 0, end, batch.time_us[np.maximum(event, 0)]), event
 
 
 def _variables(compiled: CompiledPlan) -> NDArray[np.int16]:

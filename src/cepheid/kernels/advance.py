@@ -48,8 +48,6 @@ from cepheid.kernels.layout import (
     HOST_FAILED,
     INCREMENT,
     IS_FINAL,
-    KEPT_TIME,
-    KEPT_WIDTH,
     LENGTH_SHIFT,
     LINKS,
     LIST_EDGES_FROM,
@@ -66,10 +64,6 @@ from cepheid.kernels.layout import (
     M_HEAD,
     M_HEADS,
     M_INT_NULLS,
-    M_KEPT,
-    M_KEPT_CAPACITY,
-    M_KEPT_HEAD,
-    M_KEPT_TAIL,
     M_LIST,
     M_N_ENTRIES,
     M_N_EVENTS,
@@ -94,7 +88,6 @@ from cepheid.kernels.layout import (
     P_FANOUT,
     P_HORIZON,
     P_KEEP,
-    P_KEEP_NEGATED,
     P_LIST_EDGES,
     P_LISTS,
     P_N_BUFFERS,
@@ -111,8 +104,6 @@ from cepheid.kernels.layout import (
     PARENT,
     POOL_FULL,
     REJECTS,
-    ROW_KEYS_FROM,
-    ROW_KEYS_TO,
     RUN_ROW,
     RUN_START,
     RUN_WIDTH,
@@ -124,8 +115,6 @@ from cepheid.kernels.layout import (
     START,
     STATE,
     STATE_ELEMENT,
-    STATE_LISTS_FROM,
-    STATE_LISTS_TO,
     STATE_WIDTH,
     TARGET,
     TIME_COLUMN,
@@ -137,25 +126,11 @@ from cepheid.kernels.layout import (
     Floats,
     Ints,
 )
+from cepheid.kernels.lists import forget, link, unlink_at
 from cepheid.kernels.output import emit, end_run
 from cepheid.kernels.predicates import holds, key_of
 from cepheid.kernels.rows import bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
-
-
-@kernel(macro=True)
-def link(row_id: int, row: int, state: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> None:
-    """Put a row at the front of the lists in which its state waits."""
-    at = plan[P_STATES] + state * STATE_WIDTH
-    for k in range(plan[at + STATE_LISTS_FROM], plan[at + STATE_LISTS_TO]):
-        listed = plan[P_LISTS] + k * LIST_WIDTH
-        field = row + plan[listed + LIST_FIELD]
-        key, known = key_of(plan[listed + ROW_KEYS_FROM], plan[listed + ROW_KEYS_TO], row, plan, pool, ints, nulls)
-        if known:  # else: NULL equals nothing, so nothing can ever extend it here
-            head = pool[M_HEADS] + k * pool[M_BUCKETS] + bucket_of(key, pool[M_BUCKETS])
-            pool[field] = pool[head]
-            pool[field + 1] = key
-            pool[head] = row_id
 
 
 @kernel(inline=True)
@@ -318,36 +293,6 @@ def has_room(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
     return DONE
 
 
-@kernel(macro=True)
-def forget(time: int, plan: Ints, pool: Ints) -> None:
-    """Give back the room of what is older than any window that is open at ``time``."""
-    keep_us = plan[P_KEEP]
-    tail, head = pool[M_TAIL], pool[M_HEAD]
-    while tail < head and time - pool[row_of(tail, plan, pool) + START] > keep_us:
-        tail += 1
-    pool[M_TAIL] = tail
-    keep_us = plan[P_KEEP_NEGATED]
-    if keep_us < 0:
-        return
-    tail, head = pool[M_KEPT_TAIL], pool[M_KEPT_HEAD]
-    capacity = pool[M_KEPT_CAPACITY]
-    while tail < head and time - pool[pool[M_KEPT] + (tail & (capacity - 1)) * KEPT_WIDTH + KEPT_TIME] > keep_us:
-        tail += 1
-    pool[M_KEPT_TAIL] = tail
-
-
-@kernel(macro=True)
-def unlink_at(row_id: int, field: int, head: int, following: int, plan: Ints, pool: Ints) -> None:
-    """Take a row out of a list whose rows before it are not at hand: they are walked again from the head."""
-    before = pool[head]
-    if before == row_id:
-        pool[head] = following
-        return
-    while pool[row_of(before, plan, pool) + field] != row_id:
-        before = pool[row_of(before, plan, pool) + field]
-    pool[row_of(before, plan, pool) + field] = following
-
-
 @kernel(entry=True)
 def advance(
     plan: Ints,
@@ -373,6 +318,7 @@ def advance(
     base = pool[M_BASE]
     within = plan[P_WITHIN]
     n_lists = plan[P_N_LISTS]
+    keeps_time = plan[P_KEEP] >= 0 or within < 0
     has_runs = plan[P_RUN_FIELD] >= 0 and plan[P_HORIZON] >= 0
     while pool[M_EVENT] < n:
         i = pool[M_EVENT]
@@ -429,6 +375,7 @@ def advance(
                         filtered = 1
                         value = ints[(FIRST_COLUMN + column) * n + i]
                 comparator = plan[listed + FILTER_COMPARATOR]
+                exact = plan[listed + EVENT_KEYS_TO] - plan[listed + EVENT_KEYS_FROM] == 1
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail or starting:
                     row = rows + (row_id & mask) * width
@@ -437,10 +384,15 @@ def advance(
                     met = starting
                     if not starting:
                         following = pool[row + field]
-                        if within >= 0 and time - pool[row + START] > within:
+                        over = within >= 0 and time - pool[row + START] > within
+                        if over and keeps_time:
                             gone = True
                         else:
                             met = pool[row + field + 1] == key and pool[row + EVENT] != number
+                            if met and over:
+                                # Events are counted in each partition: a key of one part tells that it is the same.
+                                gone = exact
+                                met = False
                             if met and filtered:
                                 met = compare_ints(comparator, pool[row + filter_field], value)
                     if met:

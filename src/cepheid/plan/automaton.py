@@ -232,8 +232,9 @@ class Automaton:
         starts: the edges from no state, in the order of the text.
         further_starts: more such lists: an event starts a run of each (OR under `next`).
         partition: the expressions of SAME.
-        within_us: longest distance from the first event, inclusive, or None.
-        each_us: longest gap between neighbours, or None.
+        within: longest distance from the first event, inclusive, or None.
+        each: longest gap between neighbours, or None.
+        counts_events: both are numbers of events of the partition, not microseconds.
         constants: conjuncts that name no variable: tested once.
         variables: the positive ones in the order of the text, then the negated ones. In the plan of a sequence, the
             elements themselves; in one of `plan.graph`, several elements may bind one variable, and edges, tests
@@ -249,8 +250,9 @@ class Automaton:
     edges: tuple[Edge, ...]
     starts: tuple[int, ...]
     partition: tuple[Expression, ...]
-    within_us: int | None
-    each_us: int | None
+    within: int | None
+    each: int | None
+    counts_events: bool
     constants: tuple[Conjunct, ...]
     variables: tuple[Element, ...] = ()
     further_starts: tuple[tuple[int, ...], ...] = ()

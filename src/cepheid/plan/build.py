@@ -28,6 +28,7 @@ from cepheid.plan.automaton import (
 )
 from cepheid.plan.graph import build_graph
 from cepheid.plan.references import Reference, references
+from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS, require_supported
 
 TAKEN, CLOSED = 0, 1  # phases of an element: an event of it is taken; it takes no more
@@ -77,7 +78,8 @@ def _is_plain(bound: BoundQuery) -> bool:
         if isinstance(part, Not) and not (any(sure[:i]) and any(sure[i + 1 :])):
             return False
     last = parts[-1]
-    return not (bound.window.each_us is not None and isinstance(last, Repeat) and bound.policy is not Policy.ANY)
+    gaps = bound.window.each_us is not None or bound.window.each_events is not None
+    return not (gaps and isinstance(last, Repeat) and bound.policy is not Policy.ANY)
 
 
 def is_single(conjunct: Conjunct) -> bool:
@@ -108,9 +110,6 @@ class _Builder:
             starts = sorted(starts, key=lambda number: self.edges[number].element)
         states = tuple(self._state(i) for i in range(n))
         window = self.bound.window
-        within = window.within_us
-        if within is not None and window.exclusive:
-            within -= 1
         return Automaton(
             bound=self.bound,
             elements=tuple(self.elements),
@@ -119,8 +118,7 @@ class _Builder:
             edges=tuple(self.edges),
             starts=tuple(starts),
             partition=self.bound.partition,
-            within_us=within,
-            each_us=window.each_us,
+            **limits_of(window),
             constants=tuple(self.constants),
             variables=tuple(self.elements),
         )

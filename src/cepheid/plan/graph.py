@@ -29,6 +29,7 @@ from cepheid.plan.automaton import (
 )
 from cepheid.plan.pattern_terms import PatternTerms
 from cepheid.plan.references import Reference, references
+from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
 from cepheid.plan.terms import InterleavedDropError, Place, Term, Way
 
@@ -114,9 +115,6 @@ class _Graph:
             for step in steps:
                 edges[step.number] = self._edge(step)
         window = self.bound.window
-        within = window.within_us
-        if within is not None and window.exclusive:
-            within -= 1
         n_positive = len(self.elements)
         negated = [
             Element(n_positive + i, str(event.name), event.types, self.singles.get(str(event.name), ()), negated=True)
@@ -130,8 +128,7 @@ class _Graph:
             edges=tuple(edges[number] for number in range(len(edges))),
             starts=tuple(step.number for step in starts[0]),
             partition=self.bound.partition,
-            within_us=within,
-            each_us=window.each_us,
+            **limits_of(window),
             constants=tuple(self.constants),
             variables=tuple(self._variable(name, number) for name, number in self.numbers.items()),
             further_starts=tuple(tuple(step.number for step in steps) for steps in starts[1:]),
@@ -411,7 +408,8 @@ class _Graph:
 
     def _gap_testable(self, gap: int, still_open: dict[int, frozenset[Place]], leading: bool) -> bool:
         """Whether nothing that decides over a NOT with a right neighbour can change any more."""
-        if leading and still_open and self.bound.window.within_us is not None:
+        window = self.bound.window
+        if leading and still_open and (window.within_us is not None or window.within_events is not None):
             return False
         conditions = self.against.get(str(self.gap_elements[gap].name), [])
         return not any(variable in still_open for c in conditions for variable in c.reads)

@@ -1,23 +1,47 @@
-"""How long partial matches and events must be kept."""
+"""The reach of windows, and how long partial matches and events must be kept."""
 
 from __future__ import annotations
 
+from typing import TypedDict
+
+from cepheid.language.bound import BoundWindow
 from cepheid.plan.automaton import Automaton
 
-_LONGEST_US = 2**63 - 1
+_LONGEST = 2**63 - 1
 
 
-def retention_us(automaton: Automaton) -> tuple[int | None, int | None]:
+class Limits(TypedDict):
+    """The fields of `Automaton` that hold the windows."""
+
+    within: int | None
+    each: int | None
+    counts_events: bool
+
+
+def limits_of(window: BoundWindow) -> Limits:
+    """WITHIN and BETWEEN EACH as distances, both of time or both of events."""
+    if window.within_events is not None or window.each_events is not None:
+        within = None if window.within_events is None else window.within_events - 1
+        return Limits(within=within, each=window.each_events, counts_events=True)
+    within = window.within_us
+    if within is not None and window.exclusive:
+        within -= 1
+    return Limits(within=within, each=window.each_us, counts_events=False)
+
+
+def retention(automaton: Automaton) -> tuple[int | None, int | None]:
     """How old the first event of a partial match, and an event that a NOT may ask for, can be and still matter.
 
     Returns:
-        Both in us; None for without end.
+        Both in us or in events, as the plan measures; None for without end.
     """
-    within, each = automaton.within_us, automaton.each_us
+    if automaton.counts_events and automaton.partition:
+        return None, None  # the events of one partition tell nothing of the age of those of another
+    within, each = automaton.within, automaton.each
     n_positive = automaton.n_positive
     if within is not None:
         # A NOT before the first event reaches back from the last one.
-        return within, min(2 * within, _LONGEST_US) if automaton.leading else within
+        return within, min(2 * within, _LONGEST) if automaton.leading else within
     if each is None or any(variable.loop for variable in automaton.variables):
         return None, None
-    return min(each * (n_positive - 1), _LONGEST_US), min(each * (n_positive + 1), _LONGEST_US)
+    return min(each * (n_positive - 1), _LONGEST), min(each * (n_positive + 1), _LONGEST)

@@ -41,10 +41,10 @@ def require_supported(bound: BoundQuery) -> None:
     window = bound.query.window
     if window.sliding is not None:
         raise _refuse(bound, "WINDOW ... SLIDE", window.sliding)
-    if bound.window.within_events is not None:
-        raise _refuse(bound, "WITHIN a number of EVENTS", window.within)
-    if bound.window.each_events is not None:
-        raise _refuse(bound, "BETWEEN EACH of a number of EVENTS", window.each)
+    times = (bound.window.within_us, bound.window.each_us)
+    counts = (bound.window.within_events, bound.window.each_events)
+    if any(t is not None for t in times) and any(n is not None for n in counts):
+        raise _refuse(bound, "WITHIN and BETWEEN EACH of which one counts EVENTS and one measures time", window.each)
     if bound.skip.mode is not SkipMode.NONE:
         raise _refuse(bound, f"AFTER MATCH {bound.skip.mode.value}", bound.skip)
     if bound.inner is not None:
