@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from cepheid.compiler.counted import CountedEvents, count_events
 from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.fit import fitting_by_type
 from cepheid.compiler.requests import TIME, Register, Request, detached
+from cepheid.compiler.sliding import Windows, partitions_of, spread
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
 from cepheid.errors import DataError
@@ -40,6 +41,8 @@ class KernelEvents:
         null_keys: positions of events with NULL in SAME, which are in no partition.
         counted: the events by their places in their partitions, where the windows of the plan count them; these places
             are then what the kernel takes for times.
+        windows: of the events, where windows slide: the kernel sees an event once for each.
+        partition: the codes of partition and window of the events, where windows slide.
         texts: the dictionary that all text columns share; None where there are none.
     """
 
@@ -52,6 +55,8 @@ class KernelEvents:
     selected: Ints | None
     null_keys: Ints
     counted: CountedEvents | None
+    windows: Windows | None = None
+    partition: Ints | None = None
     texts: Any = None
 
     @property
@@ -72,7 +77,7 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
         DataError: a value does not fit a machine word.
     """
     automaton = compiled.automaton
-    if index is not None and reason_to_keep_all(automaton.bound) is None:
+    if index is not None and not automaton.sliding and reason_to_keep_all(automaton.bound) is None:
         found = _indexed(compiled, batch, index)
         if found is not None:
             return found
@@ -98,8 +103,24 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
     fits = fit != 0
     if not fits.all():
         positions, fit = positions[fits], fit[fits]
+    if automaton.sliding:
+        return _in_windows(compiled, batch, positions, fit, partition, null_keys)
     selected = None if len(positions) == n else positions
     return _gather(compiled, batch, fit, partition, selected, null_keys, sparse=4 * len(positions) < n)
+
+
+def _in_windows(
+    compiled: CompiledPlan, batch: EventBatch, positions: Ints, fit: Ints, partition: Ints | None, null_keys: Ints
+) -> KernelEvents:
+    """The columns for events that go to the kernel once for each window that holds them."""
+    automaton = compiled.automaton
+    counted = count_events(partition, null_keys, len(batch)) if automaton.counts_events else None
+    clock = batch.time_us if counted is None else counted.places
+    copied, windows = spread(automaton.bound.window, clock[positions])
+    selected = positions[copied]
+    codes = partitions_of(None if partition is None else partition[selected], windows)
+    events = _gather(compiled, batch, fit[copied], codes, selected, null_keys, sparse=True, clock=clock[selected])
+    return replace(events, counted=counted, windows=windows, partition=codes)
 
 
 def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> KernelEvents | None:
@@ -227,6 +248,7 @@ def _gather(
     null_keys: Ints,
     *,
     sparse: bool = False,
+    clock: Ints | None = None,
 ) -> KernelEvents:
     """The columns of all requests, for the selected events.
 
@@ -237,6 +259,7 @@ def _gather(
         selected: the positions of the events that the kernel is to see; None for all.
         null_keys: the positions of events without a partition.
         sparse: the selected events are few: expressions are evaluated on them alone.
+        clock: the times of the selected events, or what stands for them; then the partitions are theirs, too.
     """
     n = len(batch)
     requests = compiled.requests
@@ -268,9 +291,10 @@ def _gather(
             values.take(selected, out=target, mode="clip")  # which asks for no copy of the target
 
     counted = None
-    if compiled.automaton.counts_events:
+    if clock is None and compiled.automaton.counts_events:
         counted = count_events(partition, null_keys, n)
-    clock = batch.time_us if counted is None else counted.places
+    if clock is None:
+        clock = batch.time_us if counted is None else counted.places
     fill(grid[k.TIME_COLUMN], clock)
     grid[k.FIT_COLUMN] = fit
     for number, request in enumerate((*requests.ints, *requests.floats)):

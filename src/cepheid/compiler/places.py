@@ -36,6 +36,8 @@ def place_registers(
     for row in absences:
         place(row, k.LEFT_SOURCE, k.LEFT_ARG)
         place(row, k.RIGHT_SOURCE, k.RIGHT_ARG)
+        if row[k.RIGHT_SOURCE] == k.GAP_REOPENED:
+            row[k.RIGHT_ARG] += registers_at
     for row in tables.iterated:
         if row[k.WHEEL_FIRST] >= 0:
             row[k.WHEEL_FIRST] += registers_at

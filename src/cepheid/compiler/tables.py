@@ -89,7 +89,7 @@ class _Compiler:
         self.keys: list[list[int]] = []
         self.lists: list[list[int]] = []
         self.list_edges: list[int] = []
-        self.partition_column = self.requests.number(PARTITION) if automaton.partition else None
+        self.partition_column = self.requests.number(PARTITION) if automaton.partition or automaton.sliding else None
 
     def compile(self) -> CompiledPlan:
         automaton = self.automaton
@@ -313,6 +313,8 @@ class _Compiler:
             return (k.FROM_ROW, LAST_EVENT)
         if anchor is Anchor.OPEN:
             return (k.GAP_OPEN, 0)
+        if anchor is Anchor.REOPENED:
+            return (k.GAP_REOPENED, self.registers.slot(which, negated))
         return (k.FROM_ROW, self.registers.slot(which, negated))
 
     # --- keys and lists ---------------------------------------------------------------------------

@@ -46,8 +46,9 @@ def varying_order(
     starts: NDArray[np.int64],
     decided: NDArray[np.int64],
     deciders: NDArray[np.int64],
+    windows: NDArray[np.int64] | None = None,
     *,
-    graph: bool,
+    scattered: bool,
     ambiguous: bool,
 ) -> NDArray[np.int64]:
     """The numbers of matches of varying length in their order, each match once.
@@ -57,21 +58,25 @@ def varying_order(
         starts: int64, (n + 1,): where each match begins among them.
         decided: int64, (n,): when it was decided, us.
         deciders: int64, (n,): by which event, or -1: by the time.
-        graph: the plan is one of `plan.graph`, which decides late ones out of order.
+        windows: int64, (n,): the window of each, where windows slide; the last thing that tells matches apart.
+        scattered: those of one decision point may not stand side by side.
         ambiguous: a match may stand there twice.
     """
     n = len(decided)
     order = np.empty(max(1, 2 * n), np.int64)
     order[:n] = np.arange(n)
-    if graph and n:
-        deciders = _by_decision(decided, deciders, order)
+    if scattered and n:
+        deciders = _by_decision(decided, deciders, windows, order)
     order_kernel(varying=True)(positions, taken, starts, deciders, n, order)
     order = order[:n]
-    return order[_distinct(positions, taken, starts, order)] if ambiguous else order
+    return order[_distinct(positions, taken, starts, windows, order)] if ambiguous else order
 
 
 def _by_decision(
-    decided: NDArray[np.int64], deciders: NDArray[np.int64], order: NDArray[np.int64]
+    decided: NDArray[np.int64],
+    deciders: NDArray[np.int64],
+    windows: NDArray[np.int64] | None,
+    order: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Put matches in the order of their decision points; gives each the number of its point.
 
@@ -80,11 +85,13 @@ def _by_decision(
     Args:
         decided: int64, (n,), us.
         deciders: int64, (n,): the event that decided, or -1 for the time.
+        windows: int64, (n,), or None: those of a point come in the order of these.
         order: int64, (at least n,): gets the order.
     """
     n = len(decided)
     late = deciders < 0
-    in_order = np.lexsort((deciders, late, decided))
+    least = () if windows is None else (windows,)
+    in_order = np.lexsort((*least, deciders, late, decided))
     order[:n] = in_order
     same = (
         (decided[in_order[1:]] == decided[in_order[:-1]])
@@ -97,7 +104,11 @@ def _by_decision(
 
 
 def _distinct(
-    positions: NDArray[np.int64], taken: NDArray[np.int64], starts: NDArray[np.int64], order: NDArray[np.int64]
+    positions: NDArray[np.int64],
+    taken: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    windows: NDArray[np.int64] | None,
+    order: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
     """Where matches in their order bind something that none before them binds: equal ones are reported once."""
     n = len(order)
@@ -112,7 +123,20 @@ def _distinct(
         mixed *= np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(32)
         sums.append(np.add.reduceat(mixed, starts[:n])[order])
+    if windows is not None:
+        sums.append(windows[order].astype(np.uint64))
     by_sum = np.lexsort(sums)  # stable: of equal ones, the first in order comes first
     distinct = np.ones(n, np.bool_)
     distinct[by_sum[1:]] = np.any([one[by_sum[1:]] != one[by_sum[:-1]] for one in sums], axis=0)
     return distinct
+
+
+def first_of_each(groups: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first match of each group, in their order.
+
+    Args:
+        groups: int64, (n,): the group of each match.
+        order: int64: numbers of matches.
+    """
+    _, first = np.unique(groups[order], return_index=True)
+    return order[np.sort(first)]

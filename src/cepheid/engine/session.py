@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columns import KernelEvents, events_of
-from cepheid.compiler.counted import CountedEvents
 from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
+from cepheid.engine.decisions import decisions
 from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches, RowMatches
-from cepheid.engine.order import in_order, varying_order
+from cepheid.engine.order import first_of_each, in_order, varying_order
 from cepheid.engine.pool import Pool
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
@@ -138,47 +138,36 @@ def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, po
         return RowMatches(positions, variables[:length], batch.time_us)
     starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
     taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
-    deciders = out[pool[k.M_OUT_DECIDERS] :][:n]
-    decided = out[pool[k.M_OUT_DECIDED] :][:n]
-    if events.counted is not None:
-        decided, deciders = _decided_by_count(events.counted, events, batch, out[starts[:n]], decided, deciders)
+    firsts = out[starts[:n]]
+    decided, deciders = decisions(
+        events, batch, firsts, out[pool[k.M_OUT_DECIDED] :][:n], out[pool[k.M_OUT_DECIDERS] :][:n]
+    )
+    positions = out[:m]
+    if events.selected is not None:
+        positions = events.selected[positions]
+    automaton = compiled.automaton
+    windows = None if events.windows is None else events.windows.numbers[firsts]
     order = varying_order(
-        out[:m],
+        positions,
         taken,
         starts,
         decided,
         deciders,
-        graph=compiled.automaton.graph or events.counted is not None,
-        ambiguous=compiled.automaton.graph and compiled.automaton.ambiguous,
+        windows,
+        scattered=automaton.graph or automaton.sliding or automaton.counts_events,
+        ambiguous=automaton.graph and automaton.ambiguous,
     )
-    m = int(np.diff(starts)[order].sum())
+    if automaton.bound.window.one_match:
+        assert events.partition is not None
+        order = first_of_each(events.partition[firsts], order)
     lengths = np.diff(starts)[order]
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    entries = np.repeat(starts[order] - offsets[:-1], lengths) + np.arange(m)
-    positions = out[entries]
-    if events.selected is not None:
-        positions = events.selected[positions]
-    return Matches(offsets, positions, variables[taken[entries]], decided[order])
-
-
-def _decided_by_count(
-    counted: CountedEvents, events: KernelEvents, batch: EventBatch, firsts: k.Ints, decided: k.Ints, deciders: k.Ints
-) -> tuple[k.Ints, k.Ints]:
-    """When matches were decided whose windows count events, and by which event of the batch; -1: the end of the input.
-
-    Args:
-        counted, events, batch: the events.
-        firsts: int64, (n,): the first event of each match, as the kernel numbers it.
-        decided: int64, (n,): the place in the partition at which the kernel says it was decided.
-        deciders: int64, (n,): the event that did, as the kernel numbers it, or -1 for the end of the window.
-    """
-    selected = np.arange(len(batch)) if events.selected is None else events.selected
-    if not len(firsts):
-        return decided, deciders
-    by_window = counted.event_at(counted.partitions[selected[firsts]], decided)
-    event = np.where(deciders < 0, by_window, selected[np.maximum(deciders, 0)])
-    end = np.iinfo(np.int64).max
-    return np.where(event < 0, end, batch.time_us[np.maximum(event, 0)]), event
+    entries = np.repeat(starts[order] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    found = Matches(offsets, positions[entries], variables[taken[entries]], decided[order])
+    if events.windows is None or windows is None:
+        return found
+    begin = windows[order] * events.windows.slide
+    return replace(found, window_start_us=begin, window_end_us=begin + events.windows.size)
 
 
 def _variables(compiled: CompiledPlan) -> NDArray[np.int16]:

@@ -13,7 +13,7 @@ from cepheid.kernels.layout import (
     DONE,
     EVENT,
     FATAL,
-    GAP_OPEN,
+    GAP_REOPENED,
     INNER,
     KEPT_BUFFER,
     KEPT_EVENT,
@@ -30,6 +30,7 @@ from cepheid.kernels.layout import (
     M_KEPT_HEADS,
     M_KEPT_TAIL,
     M_N_EVENTS,
+    M_TOP,
     M_TRIED,
     NEGATED,
     P_ABSENCES,
@@ -90,9 +91,13 @@ def free_of(
     for k in range(first, last):
         at = plan[P_ABSENCES] + k * ABSENCE_WIDTH
         left = locate(plan[at + LEFT_SOURCE], plan[at + LEFT_ARG], row, pool)
-        trailing = plan[at + RIGHT_SOURCE] == GAP_OPEN
+        trailing = plan[at + RIGHT_SOURCE] < 0
         right = INT_MAX
-        if not trailing:
+        if plan[at + RIGHT_SOURCE] == GAP_REOPENED:
+            field = plan[at + RIGHT_ARG]
+            if pool[row + field] >= 0 or pool[pool[M_TOP] + field] < 0:
+                continue
+        elif not trailing:
             right = locate(plan[at + RIGHT_SOURCE], plan[at + RIGHT_ARG], row, pool)
             if right < 0 or (left < 0 and plan[at + INNER]):
                 continue  # another branch was taken, or it is tested at the end of the match

@@ -25,6 +25,7 @@ from cepheid.kernels.layout import (
     M_RUN_HEAD,
     M_RUN_TAIL,
     M_RUNS,
+    M_TOP,
     OUTPUT_FULL,
     P_EACH,
     P_ENDS,
@@ -163,6 +164,7 @@ def fire(
                 if plan[state + ACCEPTS] != ACCEPTS_LATE and first == last:
                     continue
                 whole = _complete(at, row_id, plan, pool)
+                pool[M_TOP] = row
                 if (
                     whole >= 0
                     and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free)

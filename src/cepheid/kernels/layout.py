@@ -81,7 +81,8 @@ M_BEFORES = M_ELEMENTS + MAX_ITERATED  # ... the element before it ...
 M_FIRSTS = M_BEFORES + MAX_ITERATED  # ... and the loop's first element, where that is not the one that is being tried
 M_HOST = M_FIRSTS + MAX_ITERATED  # the address of the function that computes what no table can: see `host`
 M_FAILED = M_HOST + 1  # 1: that function failed, and the run is to stop
-POOL_HEADER = M_HOST + 2
+M_TOP = M_HOST + 2  # where the row lies that gives back the events of an iteration
+POOL_HEADER = M_HOST + 3
 STACK_SIZE = 256
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
@@ -243,6 +244,7 @@ FATAL = 9  # 1: once it fails it fails for every later event, so the partial mat
 INNER = 10  # 1: not where the gap has no left neighbour
 ABSENCE_WIDTH = 11
 GAP_OPEN = -1  # as RIGHT_SOURCE: the gap ends with the window
+GAP_REOPENED = -2  # the same, if the events that were given back closed it; RIGHT_ARG: the register of its right end
 
 # --- keys: rows of the table `keys`: [source, argument, int column] ---------------------------------------
 KEY_SOURCE, KEY_ARG, KEY_COLUMN = 0, 1, 2

@@ -104,6 +104,7 @@ class Anchor(Enum):
     CURRENT = "the event being taken"
     REMEMBERED = "an event remembered when the gap closed"
     OPEN = "none: the gap ends with the window"
+    REOPENED = "none, if the events that a match gives back closed the gap"
 
 
 @dataclass(frozen=True)
@@ -260,9 +261,15 @@ class Automaton:
     leading: bool = False
 
     @property
+    def sliding(self) -> bool:
+        """Whether matches are looked for in windows that slide."""
+        return self.bound.query.window.sliding is not None
+
+    @property
     def fixed(self) -> bool:
         """Whether all matches bind the same variables in the same order."""
-        return not self.graph and all(e.minimum == 1 and e.maximum == 1 for e in self.elements[: self.n_positive])
+        one_road = not (self.graph or self.sliding)
+        return one_road and all(e.minimum == 1 and e.maximum == 1 for e in self.elements[: self.n_positive])
 
     @property
     def ambiguous(self) -> bool:

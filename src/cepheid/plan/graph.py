@@ -415,14 +415,20 @@ class _Graph:
         return not any(variable in still_open for c in conditions for variable in c.reads)
 
     def _absence(
-        self, gap: int, last: int, *, inner: bool = False, trailing: bool = False, skipped: frozenset[int] = frozenset()
+        self,
+        gap: int,
+        last: int,
+        *,
+        inner: bool = False,
+        right: Anchor = Anchor.REMEMBERED,
+        skipped: frozenset[int] = frozenset(),
     ) -> Absence:
         negated = self._gap_variable(gap)
         conditions = self.against.get(str(self.gap_elements[gap].name), [])
         return Absence(
             negated=negated,
-            left=Anchor.LAST_TAKEN if trailing else Anchor.REMEMBERED,
-            right=Anchor.OPEN if trailing else Anchor.REMEMBERED,
+            left=Anchor.REMEMBERED if right is Anchor.REMEMBERED else Anchor.LAST_TAKEN,
+            right=right,
             tests=tuple(self._made(c, {}, last, skipped=skipped, negated=negated) for c in conditions),
             fatal=False,
             inner=inner,
@@ -481,9 +487,13 @@ class _Graph:
             if gap not in passed
             and (end.dropped is not None or not self._gap_testable(gap, before, gap in self.leading))
         ]
+        trailing = [self._absence(gap, anywhere, right=Anchor.OPEN, skipped=skipped) for gap in end.gaps]
+        if end.dropped is not None:  # without these events, a NOT before them stands at the end
+            reopened = [gap for gap in range(len(self.gap_elements)) if gap not in passed]
+            trailing += [self._absence(gap, anywhere, right=Anchor.REOPENED, skipped=skipped) for gap in reopened]
         return End(
             tests=tuple(tests),
             absences=tuple(absences),
-            trailing=tuple(self._absence(gap, anywhere, trailing=True, skipped=skipped) for gap in end.gaps),
+            trailing=tuple(trailing),
             dropped=end.dropped,
         )

@@ -20,7 +20,7 @@ class Limits(TypedDict):
 
 def limits_of(window: BoundWindow) -> Limits:
     """WITHIN and BETWEEN EACH as distances, both of time or both of events."""
-    if window.within_events is not None or window.each_events is not None:
+    if any(n is not None for n in (window.within_events, window.each_events, window.size_events)):
         within = None if window.within_events is None else window.within_events - 1
         return Limits(within=within, each=window.each_events, counts_events=True)
     within = window.within_us
@@ -39,6 +39,10 @@ def retention(automaton: Automaton) -> tuple[int | None, int | None]:
         return None, None  # the events of one partition tell nothing of the age of those of another
     within, each = automaton.within, automaton.each
     n_positive = automaton.n_positive
+    if automaton.sliding:
+        window = automaton.bound.window
+        size = window.size_us if window.size_us is not None else window.size_events
+        return (size if within is None or size is None else min(within, size)), size
     if within is not None:
         # A NOT before the first event reaches back from the last one.
         return within, min(2 * within, _LONGEST) if automaton.leading else within

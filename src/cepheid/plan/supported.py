@@ -39,12 +39,12 @@ def require_supported(bound: BoundQuery) -> None:
     if bound.policy is Policy.STRICT:
         raise _refuse(bound, "POLICY strict", bound.query.pattern)
     window = bound.query.window
-    if window.sliding is not None:
-        raise _refuse(bound, "WINDOW ... SLIDE", window.sliding)
-    times = (bound.window.within_us, bound.window.each_us)
-    counts = (bound.window.within_events, bound.window.each_events)
+    times = (bound.window.within_us, bound.window.each_us, bound.window.size_us)
+    counts = (bound.window.within_events, bound.window.each_events, bound.window.size_events)
     if any(t is not None for t in times) and any(n is not None for n in counts):
-        raise _refuse(bound, "WITHIN and BETWEEN EACH of which one counts EVENTS and one measures time", window.each)
+        raise _refuse(
+            bound, "windows and gaps of which one counts EVENTS and another measures time", window.within or window.each
+        )
     if bound.skip.mode is not SkipMode.NONE:
         raise _refuse(bound, f"AFTER MATCH {bound.skip.mode.value}", bound.skip)
     if bound.inner is not None:

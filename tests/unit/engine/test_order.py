@@ -13,7 +13,7 @@ def ordered(*matches: tuple[list[tuple[int, int]], int, int], ambiguous: bool = 
     entries = [entry for bindings, _, _ in matches for entry in bindings]
     positions, taken = (np.array([entry[i] for entry in entries], np.int64) for i in (0, 1))
     decided, deciders = (np.array([match[i] for match in matches], np.int64) for i in (1, 2))
-    return varying_order(positions, taken, starts, decided, deciders, graph=True, ambiguous=ambiguous).tolist()
+    return varying_order(positions, taken, starts, decided, deciders, scattered=True, ambiguous=ambiguous).tolist()
 
 
 def test_an_event_decides_before_its_time_does():
