@@ -431,7 +431,7 @@ class Lowering:
         result = self._shape(aggregate)
         element = self.elements[aggregate.variable]
         situation = scope.situation
-        if element.index in situation.skipped:
+        if scope.is_gone(element):
             self._nothing(aggregate)
             return result
         if not element.loop:
@@ -442,9 +442,10 @@ class Lowering:
             self._op(k.PUSH_ABSENT)  # before the first element there is nothing
             return result
         where = [1, iteration] if iteration is not None else [0, 0]
+        empty = int(element.index in situation.skipped)  # where no earlier iteration had it
         argument = aggregate.argument
         if argument is None:
-            self._op(k.PUSH_COUNT, self.registers.count(element.index), 0, 0, 0, *where)
+            self._op(k.PUSH_COUNT, self.registers.count(element.index), empty, 0, 0, *where)
             return result
         shape = self._shape(argument)
         if aggregate.function in ("avg", "sum"):
@@ -453,14 +454,14 @@ class Lowering:
             tally = self.registers.tally(aggregate.function, element.index, argument, shape)
         n = self.registers.numbers[tally]
         if aggregate.function == "count":
-            self._op(k.PUSH_COUNT, n, 0, 0, 0, *where)
+            self._op(k.PUSH_COUNT, n, empty, 0, 0, *where)
         elif shape.register is Register.FLOAT:
             op = k.PUSH_MEAN_FLOAT if aggregate.function == "avg" else k.PUSH_FLOAT_REGISTER
-            self._op(op, n, 0, self.registers.float_numbers[tally], 0, *where)
+            self._op(op, n, empty, self.registers.float_numbers[tally], 0, *where)
         elif aggregate.function == "avg":
-            self._op(k.PUSH_MEAN_INT, n, 0, n + 1, self.tables.constant(10.0**shape.scale), *where)
+            self._op(k.PUSH_MEAN_INT, n, empty, n + 1, self.tables.constant(10.0**shape.scale), *where)
         else:
-            self._op(k.PUSH_INT_REGISTER, n, 0, n + 1, 0, *where)
+            self._op(k.PUSH_INT_REGISTER, n, empty, n + 1, 0, *where)
         return result
 
     def _nothing(self, aggregate: Aggregate) -> None:

@@ -54,10 +54,14 @@ class Scope:
         self.firsts: dict[int, int] = {}
         for name, reference in read.items():
             element = elements[name]
-            if element.negated or not element.loop or element.index in situation.skipped:
+            if element.negated or not element.loop or self.is_gone(element):
                 continue
             if reference.single and (situation.made or element.index != situation.current):
                 self.iterated.append(element.index)
+
+    def is_gone(self, element: Element) -> bool:
+        """Whether an element has no event and gets none; one that is repeated may have had some before."""
+        return element.index in self.situation.skipped and not (element.loop and element.groups)
 
     def iteration_of(self, variable: str) -> int | None:
         """The number of the odometer's wheel that goes over the elements of a variable, or None."""
@@ -71,7 +75,7 @@ class Scope:
         registers = self.registers
         if element.index == situation.negated:
             return Operand(k.FROM_HEADER, k.M_TRIED)
-        if element.index in situation.skipped:
+        if self.is_gone(element):
             return Operand(k.FROM_HEADER, k.M_NOTHING)
         taking = element.index == situation.current
         if not element.loop:

@@ -148,6 +148,8 @@ def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: F
                 return
     registers = row + plan[P_REGISTERS]
     n = pool[registers + plan[at + ARG]]
+    if n == NOT_BEGUN and plan[at + A_SOURCE]:
+        n = 0
     if n == NOT_BEGUN:
         pool[tag] = ABSENT
     elif op == PUSH_COUNT:

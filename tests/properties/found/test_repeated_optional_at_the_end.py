@@ -1,0 +1,39 @@
+"""Found at random: a repeated optional part that takes nothing in the last iteration has taken something before."""
+
+import pytest
+
+from cepheid.language.bind import bind
+from cepheid.language.parser import parse
+from cepheid.testing.fuzz import same
+from cepheid.testing.harness import EngineRoad, oracle_answers
+from cepheid.testing.oracle_events import OracleEvent
+from cepheid.testing.strategies import CATALOG, DOMAINS, SCHEMA, SECOND_US
+
+USUAL = {name: domain[0] for name, domain in DOMAINS.items()}
+
+
+@pytest.mark.parametrize("policy", ["any", "next"])
+@pytest.mark.parametrize(
+    ("query", "types"),
+    [
+        ("SEQ(C c, A? d)+ WHERE count(d) >= 1", "CAC"),
+        ("SEQ(C c, A? d)+ WHERE count(d) < 1", "CAC"),
+        ("SEQ(C c, A* d)+ WHERE sum(d.x) >= 1", "CAC"),
+        ("SEQ(C c, A? d)+ WHERE avg(d.f) > 1", "CAC"),
+        ("SEQ(C c, A? d)+ WHERE first(d).x > last(c).x", "CAC"),
+        ("SEQ(C c, A? d)+ WHERE d.x > last(c).x", "CAC"),
+        ("SEQ(B b, (SEQ(C c, A? d))+) WHERE d.x > b.x", "BCAC"),
+        ("SEQ(NOT B b, (SEQ(C c, A? d))+) WHERE d.x > b.x", "BCAC"),
+        ("SEQ((SEQ(C c, A? d))+, NOT B b) WHERE d.x > b.x WITHIN 5 s", "CACB"),
+        ("SEQ(C a, OR(B b, A c)*)+ WHERE count(c) = 1", "CACB"),
+    ],
+)
+def test_engine_gives_what_the_oracle_gives(query, types, policy):
+    text = f"{query} POLICY {policy}"
+    bound = bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
+    events = [
+        OracleEvent(at * SECOND_US, (at,), "events", name, {**USUAL, "ts": at * SECOND_US, "kind": name})
+        for at, name in enumerate(types)
+    ]
+    found = EngineRoad(bound).answers(events)
+    assert same(found, oracle_answers(bound, events)), found
