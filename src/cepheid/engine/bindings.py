@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from cepheid.engine.branches import taken_variables
+from cepheid.engine.branches import taken_in_order, taken_variables
 from cepheid.engine.matches import Matches
 from cepheid.events.column import BoolArray, Int64Array
 from cepheid.language.bound import BoundQuery
-from cepheid.language.structure import patterns
-from cepheid.language.tree import AnyOf, Or
+from cepheid.language.structure import is_repeated_group, patterns
+from cepheid.language.tree import AnyOf, Or, Policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +118,23 @@ class Bindings:
         return any(isinstance(part, Or | AnyOf) for part in patterns(self.bound.pattern))
 
     @cached_property
+    def _branches_in_loops(self) -> bool:
+        loops = [part for part in patterns(self.bound.pattern) if is_repeated_group(part)]
+        return any(isinstance(part, Or | AnyOf) for loop in loops for part in patterns(loop))
+
+    @cached_property
     def _bound_sets(self) -> tuple[list[frozenset[str]], Int64Array]:
         """The different sets of taken variables, and the number of the one of each match."""
         names = list(self.bound.variables)
+        if self._branches_in_loops:
+            variables, offsets = self.matches.variables.tolist(), self.matches.offsets.tolist()
+            numbers: dict[tuple[int, ...], int] = {}
+            of_each = [numbers.setdefault(tuple(variables[i:j]), len(numbers)) for i, j in pairwise(offsets)]
+            runs = self.bound.policy is not Policy.ANY
+            found = [
+                taken_in_order(self.bound.pattern, tuple(names[v] for v in sequence), runs=runs) for sequence in numbers
+            ]
+            return found, np.array(of_each, np.int64)
         binds = np.zeros((len(self.matches), len(names)), np.bool_)
         binds[self._match_of, self.matches.variables] = True
         packed, of_match = np.unique(np.packbits(binds, axis=1), axis=0, return_inverse=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from itertools import chain
 
 from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Repeat, Seq
+from cepheid.plan.pattern_terms import PatternTerms
+from cepheid.plan.terms import Term
 
 
 def taken_variables(pattern: Pattern, bound: frozenset[str]) -> frozenset[str]:
@@ -25,6 +27,40 @@ def taken_variables(pattern: Pattern, bound: frozenset[str]) -> frozenset[str]:
     taken = _taken(pattern, bound, strict=True)
     # A pattern that is repeated may take one branch in one iteration and another in the next.
     return bound | (_taken(pattern, bound, strict=False) or frozenset() if taken is None else taken)
+
+
+def taken_in_order(pattern: Pattern, sequence: tuple[str, ...], *, runs: bool) -> frozenset[str]:
+    """The same, told from the variables in the order of the events, where branches stand in a loop.
+
+    Args:
+        pattern: as before.
+        sequence: the variable of each event of a match.
+        runs: the match is one of runs (`next`), which keep to one branch of each OR outside of loops.
+    """
+    named = PatternTerms({})
+    terms = named.terms
+    whole = named.term(pattern)
+    failed: set[tuple[Term, int]] = set()
+
+    def empty_from(term: Term, i: int) -> frozenset[str] | None:
+        if (term, i) in failed:
+            return None
+        for way in terms.ways(term):
+            if way.element is None:
+                if i == len(sequence):
+                    return way.empty
+            elif i < len(sequence) and terms.variables[way.element] == sequence[i]:
+                below = empty_from(way.rest, i + 1)
+                if below is not None:
+                    return below | way.empty
+        failed.add((term, i))
+        return None
+
+    for variant in terms.variants(whole) if runs else (whole,):
+        empty = empty_from(variant, 0)
+        if empty is not None:
+            return empty | frozenset(sequence)
+    raise AssertionError("a match takes some way through its pattern")
 
 
 def _names(pattern: Pattern) -> frozenset[str]:

@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import cepheid as cep
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import output_schema
@@ -284,3 +285,11 @@ def test_a_look_up_in_return_is_refused_with_its_place():
             [("a", 0), ("b", 1)],
             catalog=catalog,
         )
+
+
+def test_an_alternative_not_taken_in_one_iteration_is_empty_if_another_iteration_passed_it_over():
+    table = pa.table({"kind": ["C", "C", "A"], "ts": [0, 1, 2]})
+    query = "PATTERN SEQ(C a, ANY(1, A c, A d)*)+ POLICY any RETURN count(c) AS n"
+    found = cep.match(table, query, time="ts", type="kind", time_unit="s")
+    # a; a a; a; then with the A as c and as d after both, after the first alone, after the second alone.
+    assert found["n"].to_pylist() == [0, 0, 0, 1, 0, 1, None, 1, None]
