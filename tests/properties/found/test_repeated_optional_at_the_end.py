@@ -28,12 +28,33 @@ USUAL = {name: domain[0] for name, domain in DOMAINS.items()}
         ("SEQ(C a, OR(B b, A c)*)+ WHERE count(c) = 1", "CACB"),
     ],
 )
-def test_engine_gives_what_the_oracle_gives(query, types, policy):
+def test_conditions(query, types, policy):
     text = f"{query} POLICY {policy}"
+    check(text, types)
+
+
+@pytest.mark.parametrize("policy", ["any", "next"])
+@pytest.mark.parametrize(
+    ("pattern", "types"),
+    [
+        ("SEQ(C a, OR(B b, A c)*)+", "CCB"),
+        ("SEQ(C a, OR(B b, A c)*)+", "CBCA"),
+        ("SEQ(C a, OR(B b, A* c))+", "CCB"),
+        ("SEQ(C a, (ANY(1, B b, A* c))?)+", "CCBC"),
+        ("SEQ(C a, OR(SEQ(B b, A? c), A d)?)+", "CBCCA"),
+    ],
+)
+def test_what_is_returned(pattern, types, policy):
+    """A loop that took nothing in one iteration is empty, also where another iteration took another branch."""
+    check(f"PATTERN {pattern} POLICY {policy} RETURN count(c) AS n, c.x AS x, count(b) AS m", types)
+
+
+def check(text, types):
     bound = bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
     events = [
         OracleEvent(at * SECOND_US, (at,), "events", name, {**USUAL, "ts": at * SECOND_US, "kind": name})
         for at, name in enumerate(types)
     ]
     found = EngineRoad(bound).answers(events)
+    assert found
     assert same(found, oracle_answers(bound, events)), found
