@@ -42,7 +42,10 @@ def retention(automaton: Automaton) -> tuple[int | None, int | None]:
     if automaton.sliding:
         window = automaton.bound.window
         size = window.size_us if window.size_us is not None else window.size_events
-        return (size if within is None or size is None else min(within, size)), size
+        assert size is not None
+        # A run is decided one window after its first event, and asks for what stands before that in its window.
+        kept = min(2 * size, _LONGEST) if automaton.leading else size
+        return size if within is None else min(within, size), kept
     if within is not None:
         # A NOT before the first event reaches back from the last one.
         return within, min(2 * within, _LONGEST) if automaton.leading else within
