@@ -95,18 +95,25 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
                 fit &= ~np.where(holds(column)[positions], 0, bit)
     if any(not _constant_holds(compiled, c.expression) for c in automaton.constants):
         fit[:] = 0
-    partition, valid = _partition(compiled, batch)
     null_keys = np.zeros(0, np.int64)
-    if valid is not None:
-        null_keys = np.flatnonzero(~valid)
-        fit[~valid[positions]] = 0
+    partition: Ints | None = None
+    by = automaton.partition
+    never_null = all(isinstance(e, Attribute) and not batch.may_be_null(e.path) for e in by)
+    counts = automaton.sliding or automaton.counts_events
+    if by and (counts or not never_null):  # which events have no partition is told of all of them, and all are counted
+        partition, valid = partition_codes([_evaluate(compiled, batch, expression) for expression in by])
+        if valid is not None:
+            null_keys = np.flatnonzero(~valid)
+            fit[~valid[positions]] = 0
     fits = fit != 0
     if not fits.all():
         positions, fit = positions[fits], fit[fits]
     if automaton.sliding:
         return _in_windows(compiled, batch, positions, fit, partition, null_keys)
     selected = None if len(positions) == n else positions
-    return _gather(compiled, batch, fit, partition, selected, null_keys, sparse=4 * len(positions) < n)
+    if by and partition is None:
+        partition, _ = partition_codes([_evaluate(compiled, batch, expression, selected) for expression in by])
+    return _gather(compiled, batch, fit, partition, selected, null_keys)
 
 
 def _in_windows(
@@ -119,7 +126,7 @@ def _in_windows(
     copied, windows = spread(automaton.bound.window, clock[positions])
     selected = positions[copied]
     codes = partitions_of(None if partition is None else partition[selected], windows)
-    events = _gather(compiled, batch, fit[copied], codes, selected, null_keys, sparse=True, clock=clock[selected])
+    events = _gather(compiled, batch, fit[copied], codes, selected, null_keys, clock=clock[selected])
     return replace(events, counted=counted, windows=windows, partition=codes)
 
 
@@ -146,7 +153,7 @@ def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> Ke
                 positions = positions[holds(_evaluate(compiled, batch, detached(conjunct.expression), positions))]
         fitting.append((element.index, positions if valid is None else positions[valid[positions]]))
     selected, fit = index.together(fitting)
-    return _gather(compiled, batch, fit, partition, selected, null_keys, sparse=True)
+    return _gather(compiled, batch, fit, partition, selected, null_keys)
 
 
 def _calls(compiled: CompiledPlan, expression: Expression) -> bool:
@@ -160,8 +167,7 @@ def _evaluate(compiled: CompiledPlan, batch: EventBatch, expression: Expression,
 
     def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
         assert isinstance(node, Attribute)
-        column = batch.column(node.path)
-        return column if rows is None else column.take(rows)
+        return batch.column(node.path) if rows is None else batch.column_at(node.path, rows)
 
     n = len(batch) if rows is None else len(rows)
     bound = compiled.automaton.bound
@@ -206,14 +212,6 @@ def _constant_holds(compiled: CompiledPlan, expression: Expression) -> bool:
     return isinstance(column, Column) and bool(holds(column)[0])
 
 
-def _partition(compiled: CompiledPlan, batch: EventBatch) -> tuple[Ints | None, Bools | None]:
-    """The code of each event's partition, and where it has one (None: everywhere)."""
-    expressions = compiled.automaton.partition
-    if not expressions:
-        return None, None
-    return partition_codes([_evaluate(compiled, batch, expression) for expression in expressions])
-
-
 def partition_codes(columns: Sequence[Column]) -> tuple[Ints, Bools | None]:
     """One int64 code for each combination of values.
 
@@ -247,7 +245,6 @@ def _gather(
     selected: Ints | None,
     null_keys: Ints,
     *,
-    sparse: bool = False,
     clock: Ints | None = None,
 ) -> KernelEvents:
     """The columns of all requests, for the selected events.
@@ -255,10 +252,9 @@ def _gather(
     Args:
         compiled, batch: the plan, and the events.
         fit: the elements that each of the selected events fits.
-        partition: the partition of each event of the batch, or None.
+        partition: the partition of each event of the batch, or of each selected one; or None.
         selected: the positions of the events that the kernel is to see; None for all.
         null_keys: the positions of events without a partition.
-        sparse: the selected events are few: expressions are evaluated on them alone.
         clock: the times of the selected events, or what stands for them; then the partitions are theirs, too.
     """
     n = len(batch)
@@ -266,8 +262,7 @@ def _gather(
     columns: dict[Request, Column] = {}
     for request in (*requests.ints, *requests.floats):
         if request.expression is not None:
-            few = sparse or request.variables
-            columns[request] = _requested(compiled, batch, request, fit, selected if few else None)
+            columns[request] = _requested(compiled, batch, request, fit, selected)
     texts = [r for r in columns if r.shape.text]
     for request, column in zip(texts, unify([columns[r] for r in texts]), strict=True) if len(texts) > 1 else ():
         columns[request] = column

@@ -22,6 +22,9 @@ Words = NDArray[np.uint64]
 MANY_EVENTS = 20_000
 """From so many on the kernel that looks texts up takes less time than loading it does."""
 
+BLOCK_EVENTS = 1 << 16
+"""So many are looked up at a time, in arrays that stay in the processor's cache and are used again."""
+
 _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93)
 """Odd, with well-mixed bits."""
 
@@ -65,7 +68,8 @@ def _looked_up(values: Any, known: Mapping[str, int], otherwise: int) -> tuple[I
         return None
     parts: list[tuple[Ints, Ints]] = []
     done = 0
-    for chunk in chunks_of(values):
+    whole_chunks = chunks_of(values)
+    for chunk in (c.slice(at, BLOCK_EVENTS) for c in whole_chunks for at in range(0, len(c), BLOCK_EVENTS)):
         n = len(chunk)
         wide = pa.types.is_large_string(chunk.type)
         whole: NDArray[Any] = np.frombuffer(chunk.buffers()[1], np.int64 if wide else np.int32)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from cepheid.errors import SchemaError
 from cepheid.events.arrow_memory import array_of, texts_of
+from cepheid.events.arrow_types import data_type
 from cepheid.events.column import (
     AnyColumn,
     ArrowColumn,
@@ -24,7 +25,7 @@ from cepheid.events.column import (
     text_column,
     unify,
 )
-from cepheid.events.convert import column_of, one_array
+from cepheid.events.convert import column_of, one_array, plain_numbers
 from cepheid.events.schema import Schema
 from cepheid.events.text import encode_text
 
@@ -139,6 +140,33 @@ class EventBatch:
             column = column.take(self.rows)
         self._columns[path] = column
         return column
+
+    def column_at(self, path: tuple[str, ...], positions: Int64Array) -> AnyColumn:
+        """An attribute of some events; numbers that `column` was not asked for are converted for these alone.
+
+        Args:
+            path: as for `column`.
+            positions: of the events, not negative.
+
+        Raises:
+            SchemaError, DataError: as `column`.
+        """
+        if path not in self._columns and self.rows is None and len(path) == 1 and path[0] in self.table.column_names:
+            numbers = plain_numbers(self.table.column(path[0]))
+            if numbers is not None:
+                taken = numbers.take(positions)
+                wide = np.float64 if taken.dtype.kind == "f" else np.int64
+                return Column(taken.astype(wide, copy=False), None, data_type(self.table.schema.field(path[0]).type))
+        return self.column(path).take(positions)
+
+    def may_be_null(self, path: tuple[str, ...]) -> bool:
+        """False where an attribute is known to have a value in every event."""
+        return len(path) > 1 or path[0] not in self.table.column_names or self._has_null(path[0])
+
+    def _has_null(self, name: str) -> bool:
+        values = self.table.column(name)
+        simple = pa.types.is_primitive(values.type) or pa.types.is_string(values.type)
+        return not simple or pa.types.is_null(values.type) or values.null_count > 0
 
     def put_column(self, path: tuple[str, ...], column: AnyColumn) -> None:
         """Make ``column`` (by position) what `column` returns for ``path`` from now on.

@@ -61,6 +61,22 @@ def one_array(values: Any) -> Any:
     return combined
 
 
+def plain_numbers(values: Any) -> npt.NDArray[Any] | None:
+    """The buffer of a ChunkedArray of numbers that are read as they are: one chunk, no NULL, a type that fits; or None.
+
+    Returns:
+        Integers of up to 63 bits, float64 or float32; shape (n,), not copied.
+    """
+    arrow, types = values.type, pa.types
+    plain = types.is_signed_integer(arrow) or types.is_float64(arrow) or types.is_float32(arrow)
+    if not plain and not (types.is_unsigned_integer(arrow) and not types.is_uint64(arrow)):
+        return None
+    chunks = chunks_of(values)
+    if len(chunks) != 1 or values.null_count:
+        return None
+    return _raw(chunks[0], np.dtype(arrow.to_pandas_dtype()))
+
+
 def numbers_of(values: Any, name: str) -> tuple[npt.NDArray[Any], BoolArray | None, int]:
     """The values of an array of BOOL, INT, FLOAT, DECIMAL, TIMESTAMP or DURATION, as `Column.values` has them.
 

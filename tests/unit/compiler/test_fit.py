@@ -57,6 +57,7 @@ def test_types_that_are_looked_up(types: list[str], taken: list[list[str]], arro
     column = pa.chunked_array([pa.array(["before", *types[:cut]], arrow)[1:], pa.array(types[cut:], arrow)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fit, "MANY_EVENTS", 0)
+        patch.setattr(fit, "BLOCK_EVENTS", 7)
         assert _fitting(column, elements) == _expected(types, elements)
     assert _fitting(column, elements) == _expected(types, elements)
 

@@ -231,3 +231,19 @@ def test_dates_are_midnights():
 def test_roles_name_columns_by_text(roles):
     with pytest.raises(SchemaError, match=r"= names a column by its text"):
         schema_of(pa.table({"t": [1]}), time_unit="s", **roles)
+
+
+@pytest.mark.parametrize(
+    "arrow", [pa.int16(), pa.uint32(), pa.uint64(), pa.float32(), pa.string(), pa.decimal128(21, 2)]
+)
+@pytest.mark.parametrize("nulls", [False, True])
+def test_a_column_of_some_events(arrow, nulls):
+    values = pa.array([1, None if nulls else 2, 3, 4]).cast(arrow)
+    table = events(ts=[1, 2, 3, 4], x=values)
+    schema = schema_of(table, time="ts", time_unit="s")
+    some = read_events(table, schema).column_at(("x",), np.array([1, 3]))
+    expected = read_events(table, schema).column(("x",)).take(np.array([1, 3]))
+    assert some.values.tolist() == expected.values.tolist()
+    assert some.values.dtype == expected.values.dtype
+    assert (some.type, some.is_valid().tolist()) == (expected.type, expected.is_valid().tolist())
+    assert read_events(table, schema).may_be_null(("x",)) or not nulls
