@@ -357,7 +357,7 @@ def test_faults_are_told_before_anything_runs(spark, frame: DataFrame):
     with pytest.raises(ParameterError, match=":limit"):
         detect(frame, "PATTERN SEQ(A a, B b) WHERE a.v > :limit WITHIN 5 s", **COLUMNS)
     with pytest.raises(NotSupportedError, match="engine cannot run"):
-        detect(frame, "PATTERN SEQ(A a, B b) WITHIN 5 EVENTS", **COLUMNS)
+        detect(frame, "PATTERN SEQ(A a, B b) WITHIN 5 s POLICY strict", **COLUMNS)
     with pytest.raises(SchemaError, match="use cep"):
         detect(events_table(), QUERY, **COLUMNS)  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="more than one column"):

@@ -85,7 +85,9 @@ def read_csv(
     fixed = {name: kind.arrow for name, kind in declared.items() if kind.arrow is not None}
     # Digits alone would be taken for a number.
     fixed |= {name: pa.string() for name, kind in declared.items() if kind.pattern is not None}
-    first = _parse(path, options, names, kept, fixed, threads=True)
+    # A small file is read sooner without threads, and a process that ends at once has none to stop.
+    threads = path.stat().st_size > _BLOCK_BYTES
+    first = _parse(path, options, names, kept, fixed, threads=threads)
     if first.table is not None and not first.n_bad_shape and first.n_quotes % 2 == 0:
         table, wrong = settle(str(path), first.table, declared)
         if not wrong:
