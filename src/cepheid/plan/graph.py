@@ -33,8 +33,7 @@ from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
 from cepheid.plan.terms import InterleavedDropError, Place, Term, Way
 
-MAX_STATES = 20_000
-MAX_VARIANTS = 256
+MAX_STATES, MAX_VARIANTS = 20_000, 256
 
 
 @dataclass(frozen=True)
@@ -295,23 +294,23 @@ class _Graph:
         before: dict[int, frozenset[Place]],
         after: dict[int, frozenset[Place]],
         known: frozenset[int],
+        begins: frozenset[int] = frozenset(),
     ) -> bool:
         """Whether a step settles something that the condition waited for, other than the event that it takes."""
         for variable, read in condition.reads.items():
+            groups = self.groups.get(self.positive[variable], set())
+            may_lack = bool(groups) and self.bound.variables[self.positive[variable]].optional
+            if read.single and may_lack and groups & begins:
+                return True  # the iteration before may have ended without it
             if before.get(variable) == after.get(variable):
                 continue
-            loop = self._is_loop(variable)
-            running = read.single and loop
+            running = read.single and self._is_loop(variable)
             if variable not in after and (read.last or read.aggregated) and not running:
                 return True
             if variable not in after and read.first and not read.single and variable not in known:
                 return True
-            if read.single:
-                grouped = bool(self.groups.get(self.positive[variable]))
-                if grouped and self.bound.variables[self.positive[variable]].optional:
-                    return True
-                if variable not in after and variable not in known:
-                    return True
+            if read.single and (may_lack or (variable not in after and variable not in known)):
+                return True
         return False
 
     def _made(
@@ -359,7 +358,7 @@ class _Graph:
             if not self._testable(condition, after):
                 continue
             became = not self._testable(condition, before)
-            closes = became or self._closes(condition, before, after, surely)
+            closes = became or self._closes(condition, before, after, surely, step.way.begins)
             read = condition.reads.get(taken)
             if self._is_simple(condition):
                 if read is not None or closes:
