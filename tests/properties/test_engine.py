@@ -11,31 +11,27 @@ from cepheid.testing.strategies import Example, Features, examples
 PAIRS = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@PAIRS
-@given(examples(Features.ENGINE_1))
-def test_engine_equals_oracle(example: Example) -> None:
+def require_equal(example: Example) -> None:
     try:
         found = engine_matches(example.bound, example.events)
     except NotSupportedError:
         reject()  # too many of these fail the test
     assert found == oracle_matches(example.bound, example.events)
+
+
+@PAIRS
+@given(examples(Features.ENGINE_1))
+def test_engine_equals_oracle(example: Example) -> None:
+    require_equal(example)
 
 
 @PAIRS
 @given(examples(Features.ENGINE_1 | Features.SOURCES, shuffled=True))
 def test_engine_equals_oracle_on_events_out_of_order(example: Example) -> None:
-    try:
-        found = engine_matches(example.bound, example.events)
-    except NotSupportedError:
-        reject()  # too many of these fail the test
-    assert found == oracle_matches(example.bound, example.events)
+    require_equal(example)
 
 
 @PAIRS
 @given(examples(Features.ENGINE | Features.SOURCES, shuffled=True))
 def test_engine_equals_oracle_on_patterns_of_any_form(example: Example) -> None:
-    try:
-        found = engine_matches(example.bound, example.events)
-    except NotSupportedError:
-        reject()  # too many of these fail the test
-    assert found == oracle_matches(example.bound, example.events)
+    require_equal(example)

@@ -137,8 +137,6 @@ class _Compiler:
                     ACCEPT_CODES[state.accepting],
                     ends_from,
                     ends_to,
-                    0,
-                    0,
                     full,
                     state.full_at or 0,
                     lo,

@@ -85,7 +85,7 @@ def read_csv(
     fixed = {name: kind.arrow for name, kind in declared.items() if kind.arrow is not None}
     # Digits alone would be taken for a number.
     fixed |= {name: pa.string() for name, kind in declared.items() if kind.pattern is not None}
-    # A small file is read sooner without threads, and a process that ends at once has none to stop.
+    # Arrow's threads may be stopped badly in a process that ends right after a short read; one block needs none.
     threads = path.stat().st_size > _BLOCK_BYTES
     first = _parse(path, options, names, kept, fixed, threads=threads)
     if first.table is not None and not first.n_bad_shape and first.n_quotes % 2 == 0:

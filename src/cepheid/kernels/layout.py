@@ -275,15 +275,15 @@ ACCEPTS_AT_ONCE = 1  # a match, at the event
 ACCEPTS_LATE = 2  # a match when nothing more can be taken
 ACCEPTS_ALSO = 3  # a match at the event, and the partial match goes on (any)
 ENDS_FROM, ENDS_TO = 2, 3  # rows of the table `ends`: the first that holds will do
-FULL_REGISTER, FULL_COUNT = 6, 7  # the loop is full when this register is at this count (-1: never)
-STATE_LISTS_FROM, STATE_LISTS_TO = 8, 9
-IS_FINAL = 10  # nothing more can be taken in this state: 1, or BARE_FINAL where nothing is left to be tested either
+FULL_REGISTER, FULL_COUNT = 4, 5  # the loop is full when this register is at this count (-1: never)
+STATE_LISTS_FROM, STATE_LISTS_TO = 6, 7
+IS_FINAL = 8  # nothing more can be taken in this state: 1, or BARE_FINAL where nothing is left to be tested either
 BARE_FINAL = 2
-OVER_WHEN_FULL = 11  # one of the following
+OVER_WHEN_FULL = 9  # one of the following
 ENDS_IF_ACCEPTED = 1  # when the loop is full the match ends at once, if it is one
 ENDS_ANYWAY = 2  # ... and if it is none, nothing more can be taken
-CLOSE_FROM = 12  # what must hold when the loop is full: conditions (from, to) and absences (from, to)
-STATE_WIDTH = 16
+CLOSE_FROM = 10  # what must hold when the loop is full: conditions (from, to) and absences (from, to)
+STATE_WIDTH = 14
 
 # --- ends of matches: rows of the table `ends` ------------------------------------------------------------
 END_FROM = 0  # what must hold: conditions (from, to) and absences (from, to)

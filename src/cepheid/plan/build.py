@@ -27,7 +27,7 @@ from cepheid.plan.automaton import (
     Test,
 )
 from cepheid.plan.graph import build_graph
-from cepheid.plan.references import Reference, references
+from cepheid.plan.references import Reference, is_single, references
 from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS, require_supported
 
@@ -80,14 +80,6 @@ def _is_plain(bound: BoundQuery) -> bool:
     last = parts[-1]
     gaps = bound.window.each_us is not None or bound.window.each_events is not None
     return not (gaps and isinstance(last, Repeat) and bound.policy is not Policy.ANY)
-
-
-def is_single(conjunct: Conjunct) -> bool:
-    """Whether a conjunct is about one event, so that it can be evaluated column-wise before the engine."""
-    if len(conjunct.variables) != 1:
-        return False
-    (reference,) = references(conjunct.expression).values()
-    return reference.single and not (reference.prev or reference.first or reference.last or reference.aggregated)
 
 
 class _Builder:

@@ -10,12 +10,11 @@ from cepheid.language.canonical import is_hidden
 from cepheid.language.check import Warning, check
 from cepheid.language.printer import print_expression, print_extent, print_pattern, print_query, quoted
 from cepheid.language.tree import Attribute, Extent, Node, walk
-from cepheid.plan.build import is_single
 from cepheid.plan.dropping import reason_to_keep_all
 from cepheid.plan.explanation import Edge, EdgeKind, Explanation, PredicateClass, PredicateRow, State
 from cepheid.plan.moments import Guard, Moments, moments
 from cepheid.plan.reachable import Arc, Detail, Graph, Point, reachable
-from cepheid.plan.references import has_remote, references
+from cepheid.plan.references import has_remote, is_single, references
 from cepheid.plan.remarks import remarks
 from cepheid.plan.residuals import Element, nullable
 

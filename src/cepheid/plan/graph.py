@@ -28,7 +28,7 @@ from cepheid.plan.automaton import (
     Test,
 )
 from cepheid.plan.pattern_terms import PatternTerms
-from cepheid.plan.references import Reference, references
+from cepheid.plan.references import Reference, is_single, references
 from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
 from cepheid.plan.terms import InterleavedDropError, Place, Term, Way
@@ -113,7 +113,6 @@ class _Graph:
         for steps in [*starts, *(node.steps for node in self.nodes.values())]:
             for step in steps:
                 edges[step.number] = self._edge(step)
-        window = self.bound.window
         n_positive = len(self.elements)
         negated = [
             Element(n_positive + i, str(event.name), event.types, self.singles.get(str(event.name), ()), negated=True)
@@ -127,7 +126,7 @@ class _Graph:
             edges=tuple(edges[number] for number in range(len(edges))),
             starts=tuple(step.number for step in starts[0]),
             partition=self.bound.partition,
-            **limits_of(window),
+            **limits_of(self.bound.window),
             constants=tuple(self.constants),
             variables=tuple(self._variable(name, number) for name, number in self.numbers.items()),
             further_starts=tuple(tuple(step.number for step in steps) for steps in starts[1:]),
@@ -174,7 +173,7 @@ class _Graph:
         """Make the states that can be reached from the start; its own steps, in the order of preference."""
         ways = [way for way in self.terms.ways(start) if way.element is not None]
         if not self.any:  # the earliest element in the text that an event fits
-            ways.sort(key=lambda way: self._taken(way))
+            ways.sort(key=self._taken)
         pending: deque[_Node] = deque()
         steps = [self._step(None, start, way, pending) for way in ways]
         while pending:
@@ -236,16 +235,14 @@ class _Graph:
         self.conditions: list[_Condition] = []
         self.against: dict[str, list[_Condition]] = {}
         for conjunct in self.bound.conjuncts:
-            read = references(conjunct.expression)
             if not conjunct.variables:
                 self.constants.append(conjunct)
                 continue
-            if len(conjunct.variables) == 1:
-                (only,) = read.values()
-                if only.single and not (only.prev or only.first or only.last or only.aggregated):
-                    name = conjunct.variables[0]
-                    self.singles[name] = (*self.singles.get(name, ()), conjunct)
-                    continue
+            if is_single(conjunct):
+                name = conjunct.variables[0]
+                self.singles[name] = (*self.singles.get(name, ()), conjunct)
+                continue
+            read = references(conjunct.expression)
             condition = _Condition(conjunct, {self.numbers[name]: r for name, r in read.items()})
             if conjunct.negated is not None:
                 self.against.setdefault(conjunct.negated, []).append(condition)

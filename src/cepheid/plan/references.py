@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cepheid.language.bound import Conjunct
 from cepheid.language.tree import Aggregate, At, Attribute, Expression, Remote, children
 
 
@@ -46,6 +47,14 @@ def references(expression: Expression) -> dict[str, Reference]:
 
     visit(expression, False)
     return {name: Reference(name, **flags) for name, flags in found.items()}
+
+
+def is_single(conjunct: Conjunct) -> bool:
+    """Whether a conjunct is about one event, so that it can be evaluated column-wise before the engine."""
+    if len(conjunct.variables) != 1:
+        return False
+    (reference,) = references(conjunct.expression).values()
+    return reference.single and not (reference.prev or reference.first or reference.last or reference.aggregated)
 
 
 def has_remote(expression: Expression) -> Remote | None:

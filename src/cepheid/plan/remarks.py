@@ -11,10 +11,11 @@ from cepheid.language.partition import inferred_partition
 from cepheid.language.printer import print_expression, print_extent, print_pattern, quoted
 from cepheid.language.structure import is_repeated_group, patterns, places
 from cepheid.language.tree import And, AnyOf, Event, Extent, Or, Pattern, Policy, Repeat, SkipMode, Window
-from cepheid.plan.build import build, is_single
+from cepheid.plan.build import build
 from cepheid.plan.dropping import reason_to_keep_all
 from cepheid.plan.moments import Moments
 from cepheid.plan.reachable import N_MAX_STATES, N_READABLE, Detail, Graph
+from cepheid.plan.references import is_single
 from cepheid.plan.residuals import Element, names, rather_goes_on
 
 

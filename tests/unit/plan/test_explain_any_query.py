@@ -14,12 +14,11 @@ import cepheid as cep
 from cepheid.cli.schema_file import read_schema
 from cepheid.language.bound import BoundQuery
 from cepheid.language.printer import print_expression
-from cepheid.plan.build import is_single
 from cepheid.plan.draw import to_mermaid, to_svg, to_text
 from cepheid.plan.explain import explain
 from cepheid.plan.explanation import EdgeKind, Explanation
 from cepheid.plan.reachable import N_MAX_STATES, Detail, reachable
-from cepheid.plan.references import has_remote, references
+from cepheid.plan.references import has_remote, is_single, references
 from cepheid.testing.oracle import match
 from cepheid.testing.strategies import Example, Features, examples, queries
 
