@@ -1,7 +1,8 @@
 """Every case that the engine runs, through Spark: all of them in one job, their matches as sets.
 
 Elements without a name have no column. Not held here, because a batch has neither: lateness (late events are left out
-beforehand) and decision points; a case whose watermark stops before the end of its events' windows is named in `NEEDS_A_STREAM`.
+beforehand) and decision points; a case whose watermark stops before the end of its events' windows is
+named in `NEEDS_A_STREAM`.
 """
 
 from __future__ import annotations
