@@ -204,6 +204,7 @@ class State:
         ends_when_full: then the match ends at once if what its end closes holds (a reluctant end).
         closing_tests, closing_absences: what must hold for the event that fills the loop to be taken (next).
         ends: in place of counts, tests and absences (`plan.graph`).
+        ways: under `strict`, edges and ends in the order of preference: an edge by its number, end i as -1 - i.
     """
 
     index: int
@@ -219,6 +220,7 @@ class State:
     closing_tests: tuple[Test, ...] = ()
     closing_absences: tuple[Absence, ...] = ()
     ends: tuple[End, ...] = ()
+    ways: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,7 @@ class Automaton:
             and states name variables by their number here.
         graph: it was made by `plan.graph`.
         leading: a NOT may stand before the first event.
+        strict: the events of a match are neighbours, and the preferred one of each start counts (SEMANTICS 3.3).
     """
 
     bound: BoundQuery
@@ -259,6 +262,7 @@ class Automaton:
     further_starts: tuple[tuple[int, ...], ...] = ()
     graph: bool = False
     leading: bool = False
+    strict: bool = False
 
     @property
     def sliding(self) -> bool:

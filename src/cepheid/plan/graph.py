@@ -7,13 +7,14 @@ is taken; all others on the partial match that the event has made, over the comb
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cepheid.errors import NotSupportedError
-from cepheid.language.bound import BoundQuery, Conjunct
+from cepheid.language.bound import BoundQuery
 from cepheid.language.tree import Policy
 from cepheid.plan.automaton import (
     Absence,
@@ -27,21 +28,13 @@ from cepheid.plan.automaton import (
     State,
     Test,
 )
+from cepheid.plan.graph_conditions import GraphConditions
 from cepheid.plan.pattern_terms import PatternTerms
-from cepheid.plan.references import Reference, is_single, references
 from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
 from cepheid.plan.terms import InterleavedDropError, Place, Term, Way
 
 MAX_STATES, MAX_VARIANTS = 20_000, 256
-
-
-@dataclass(frozen=True)
-class _Condition:
-    """A conjunct with how it reads its variables, by number."""
-
-    conjunct: Conjunct
-    reads: dict[int, Reference]
 
 
 class _Key(NamedTuple):
@@ -85,17 +78,18 @@ class _Graph:
     def __init__(self, bound: BoundQuery) -> None:
         self.bound = bound
         self.any = bound.policy is Policy.ANY
+        self.strict = bound.policy is Policy.STRICT
         self.positive = [name for name, variable in bound.variables.items() if not variable.negated]
         self.negated = [name for name, variable in bound.variables.items() if variable.negated]
         self.numbers = {name: i for i, name in enumerate([*self.positive, *self.negated])}
+        self.conditions = GraphConditions(bound, self.positive, self.numbers)
         self.nodes: dict[_Key, _Node] = {}
         self.n_steps = 0
 
     # --- all of it ----------------------------------------------------------------------------------------
 
     def build(self) -> Automaton:
-        self._classify()
-        named = PatternTerms(self.singles)
+        named = PatternTerms(self.conditions.singles)
         pattern = named.term(self.bound.pattern)
         self.terms, self.elements, self.groups, self.gap_elements = (
             named.terms,
@@ -103,7 +97,8 @@ class _Graph:
             named.groups,
             named.gaps,
         )
-        variants = [pattern] if self.any else self._variants(pattern)
+        self.conditions.groups = self.groups
+        variants = [pattern] if self.any or self.strict else self._variants(pattern)
         if len(self.elements) + len(self.gap_elements) > MAX_ELEMENTS:
             raise self._refused(f"a pattern of more than {MAX_ELEMENTS} elements", "split the pattern")
         starts = [self._explore(variant) for variant in variants]
@@ -115,7 +110,13 @@ class _Graph:
                 edges[step.number] = self._edge(step)
         n_positive = len(self.elements)
         negated = [
-            Element(n_positive + i, str(event.name), event.types, self.singles.get(str(event.name), ()), negated=True)
+            Element(
+                n_positive + i,
+                str(event.name),
+                event.types,
+                self.conditions.singles.get(str(event.name), ()),
+                negated=True,
+            )
             for i, event in enumerate(self.gap_elements)
         ]
         return Automaton(
@@ -127,11 +128,12 @@ class _Graph:
             starts=tuple(step.number for step in starts[0]),
             partition=self.bound.partition,
             **limits_of(self.bound.window),
-            constants=tuple(self.constants),
+            constants=tuple(self.conditions.constants),
             variables=tuple(self._variable(name, number) for name, number in self.numbers.items()),
             further_starts=tuple(tuple(step.number for step in steps) for steps in starts[1:]),
             graph=True,
             leading=bool(self.leading),
+            strict=self.strict,
         )
 
     def _variants(self, pattern: Term) -> list[Term]:
@@ -172,7 +174,7 @@ class _Graph:
     def _explore(self, start: Term) -> list[_Step]:
         """Make the states that can be reached from the start; its own steps, in the order of preference."""
         ways = [way for way in self.terms.ways(start) if way.element is not None]
-        if not self.any:  # the earliest element in the text that an event fits
+        if not (self.any or self.strict):  # the earliest element in the text that an event fits
             ways.sort(key=self._taken)
         pending: deque[_Node] = deque()
         steps = [self._step(None, start, way, pending) for way in ways]
@@ -226,116 +228,12 @@ class _Graph:
         assert known is not None
         return known
 
-    # --- conditions -------------------------------------------------------------------------------------------
-
-    def _classify(self) -> None:
-        """Sort the conjuncts by what they need."""
-        self.constants: list[Conjunct] = []
-        self.singles: dict[str, tuple[Conjunct, ...]] = {}
-        self.conditions: list[_Condition] = []
-        self.against: dict[str, list[_Condition]] = {}
-        for conjunct in self.bound.conjuncts:
-            if not conjunct.variables:
-                self.constants.append(conjunct)
-                continue
-            if is_single(conjunct):
-                name = conjunct.variables[0]
-                self.singles[name] = (*self.singles.get(name, ()), conjunct)
-                continue
-            read = references(conjunct.expression)
-            condition = _Condition(conjunct, {self.numbers[name]: r for name, r in read.items()})
-            if conjunct.negated is not None:
-                self.against.setdefault(conjunct.negated, []).append(condition)
-            else:
-                self.conditions.append(condition)
-
-    def _is_loop(self, variable: int) -> bool:
-        return variable < len(self.positive) and self.bound.variables[self.positive[variable]].loop
-
-    def _is_simple(self, condition: _Condition) -> bool:
-        """It compares events of single variables, and can be tested before the event is taken."""
-        return all(
-            r.single and not (r.prev or r.first or r.last or r.aggregated) and not self._is_loop(v)
-            for v, r in condition.reads.items()
-        )
-
     def _open(self, term: Term | None) -> dict[int, frozenset[Place]]:
         """The variables that may still be bound, and where."""
         found: dict[int, set[Place]] = {}
         for name, place in self.terms.places(term) if term is not None else ():
             found.setdefault(self.numbers[name], set()).add(place)
         return {variable: frozenset(places) for variable, places in found.items()}
-
-    def _testable(self, condition: _Condition, still_open: Iterable[int]) -> bool:
-        """Whether a condition has something to be tested on, for all that is known without its elements."""
-        waiting = set(still_open)
-        for variable, read in condition.reads.items():
-            if variable not in waiting:
-                continue
-            loop = self._is_loop(variable)
-            running = read.single and loop
-            if (read.last or read.aggregated) and not running:
-                return False
-            if read.single and not loop:
-                return False
-        return True
-
-    def _required(self, condition: _Condition, still_open: Iterable[int]) -> frozenset[int]:
-        """Variables of which ``first`` is read, that may not have begun."""
-        waiting = set(still_open)
-        return frozenset(v for v, r in condition.reads.items() if r.first and not r.single and v in waiting)
-
-    def _closes(
-        self,
-        condition: _Condition,
-        before: dict[int, frozenset[Place]],
-        after: dict[int, frozenset[Place]],
-        known: frozenset[int],
-        begins: frozenset[int] = frozenset(),
-    ) -> bool:
-        """Whether a step settles something that the condition waited for, other than the event that it takes."""
-        for variable, read in condition.reads.items():
-            groups = self.groups.get(self.positive[variable], set())
-            may_lack = bool(groups) and self.bound.variables[self.positive[variable]].optional
-            if read.single and may_lack and groups & begins:
-                return True  # the iteration before may have ended without it
-            if before.get(variable) == after.get(variable):
-                continue
-            running = read.single and self._is_loop(variable)
-            if variable not in after and (read.last or read.aggregated) and not running:
-                return True
-            if variable not in after and read.first and not read.single and variable not in known:
-                return True
-            if read.single and (may_lack or (variable not in after and variable not in known)):
-                return True
-        return False
-
-    def _made(
-        self,
-        condition: _Condition,
-        after: dict[int, frozenset[Place]],
-        last: int,
-        *,
-        fixed: int | None = None,
-        skipped: frozenset[int] = frozenset(),
-        negated: int | None = None,
-    ) -> Test:
-        """A test on the partial match that a step has made."""
-        places = frozenset(
-            (variable, place) for variable in condition.reads for place in after.get(variable, frozenset())
-        )
-        return Test(
-            condition.conjunct,
-            Situation(
-                skipped=skipped,
-                negated=negated,
-                last=last,
-                made=True,
-                fixed=fixed,
-                places=places,
-                required=self._required(condition, after),
-            ),
-        )
 
     # --- edges --------------------------------------------------------------------------------------------------
 
@@ -351,21 +249,25 @@ class _Graph:
         tests: list[Test] = []
         made: list[Test] = []
         others = frozenset(v for v in range(len(self.positive)) if v != taken)
-        for condition in self.conditions:
-            if not self._testable(condition, after):
+        for condition in self.conditions.between:
+            if not self.conditions.testable(condition, after):
                 continue
-            became = not self._testable(condition, before)
-            closes = became or self._closes(condition, before, after, surely, step.way.begins)
+            became = not self.conditions.testable(condition, before)
+            closes = became or self.conditions.closes(condition, before, after, surely, step.way.begins)
             read = condition.reads.get(taken)
-            if self._is_simple(condition):
+            if self.conditions.is_simple(condition):
                 if read is not None or closes:
                     skipped = others if step.source is None else frozenset()
                     last = None if step.source is None else step.source.last
                     tests.append(Test(condition.conjunct, Situation(current=taken, skipped=skipped, last=last)))
             elif closes or (read is not None and not read.single):
-                made.append(self._made(condition, after, taken))
+                made.append(self.conditions.made(condition, after, taken))
             elif read is not None:
-                made.append(self._made(condition, after, taken, fixed=taken if self._is_loop(taken) else None))
+                made.append(
+                    self.conditions.made(
+                        condition, after, taken, fixed=taken if self.conditions.is_loop(taken) else None
+                    )
+                )
         return Edge(
             source=None if step.source is None else self.nodes[step.source].number,
             target=self.nodes[step.target].number,
@@ -407,7 +309,7 @@ class _Graph:
         window = self.bound.window
         if leading and still_open and (window.within_us is not None or window.within_events is not None):
             return False
-        conditions = self.against.get(str(self.gap_elements[gap].name), [])
+        conditions = self.conditions.against.get(str(self.gap_elements[gap].name), [])
         return not any(variable in still_open for c in conditions for variable in c.reads)
 
     def _absence(
@@ -420,12 +322,12 @@ class _Graph:
         skipped: frozenset[int] = frozenset(),
     ) -> Absence:
         negated = self._gap_variable(gap)
-        conditions = self.against.get(str(self.gap_elements[gap].name), [])
+        conditions = self.conditions.against.get(str(self.gap_elements[gap].name), [])
         return Absence(
             negated=negated,
             left=Anchor.REMEMBERED if right is Anchor.REMEMBERED else Anchor.LAST_TAKEN,
             right=right,
-            tests=tuple(self._made(c, {}, last, skipped=skipped, negated=negated) for c in conditions),
+            tests=tuple(self.conditions.made(c, {}, last, skipped=skipped, negated=negated) for c in conditions),
             fatal=False,
             inner=inner,
             gap=gap,
@@ -437,7 +339,7 @@ class _Graph:
         ways = self.terms.ways(node.key.term)
         ends = [way for way in ways if way.element is None]
         first_end = next((i for i, way in enumerate(ways) if way.element is None), None)
-        if self.any:
+        if self.any or self.strict:
             accepting = Accepting.ALSO if ends else Accepting.NO
         elif first_end == 0:
             accepting = Accepting.AT_ONCE
@@ -452,7 +354,14 @@ class _Graph:
             edges=tuple(step.number for step in node.steps),
             accepting=accepting,
             ends=tuple(self._end(node, end) for end in ends),
+            ways=self._in_order(node, ways) if self.strict else (),
         )
+
+    @staticmethod
+    def _in_order(node: _Node, ways: Iterable[Way]) -> tuple[int, ...]:
+        """Edges and ends of a state in the order of preference, as `State.ways` has them."""
+        steps, n_ends = iter(node.steps), itertools.count()
+        return tuple(-1 - next(n_ends) if way.element is None else next(steps).number for way in ways)
 
     def _cut(self, term: Term) -> Way | None:
         try:
@@ -470,11 +379,11 @@ class _Graph:
         # What remains of a match that gives events back may end with another variable.
         anywhere = -1 if end.dropped is not None else last
         tests = [
-            self._made(condition, {}, anywhere, skipped=skipped)
-            for condition in self.conditions
+            self.conditions.made(condition, {}, anywhere, skipped=skipped)
+            for condition in self.conditions.between
             if end.dropped is not None
-            or not self._testable(condition, before)
-            or self._closes(condition, before, {}, known)
+            or not self.conditions.testable(condition, before)
+            or self.conditions.closes(condition, before, {}, known)
         ]
         passed = self.terms.gaps(node.key.term)
         absences = [
