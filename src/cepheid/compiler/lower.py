@@ -461,7 +461,8 @@ class Lowering:
         elif aggregate.function == "avg":
             self._op(k.PUSH_MEAN_INT, n, empty, n + 1, self.tables.constant(10.0**shape.scale), *where)
         else:
-            self._op(k.PUSH_INT_REGISTER, n, empty, n + 1, 0, *where)
+            op = k.PUSH_SUM_INT if aggregate.function == "sum" else k.PUSH_INT_REGISTER
+            self._op(op, n, empty, n + 1, 0, *where)
         return result
 
     def _nothing(self, aggregate: Aggregate) -> None:

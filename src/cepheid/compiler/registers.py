@@ -107,7 +107,8 @@ class Registers:
                     self.float_numbers[wanted] = self.n_floats
                     self.n_floats += 1
                 else:
-                    self.n_ints += 1  # the value stands beside the count
+                    # The value stands beside the count; after a sum, what it has of whole 2**64.
+                    self.n_ints += 2 if function == "sum" else 1
         return wanted
 
     def _of(self, wanted: Slot | Count | Value | Iteration) -> int:
@@ -186,7 +187,8 @@ class Registers:
                 if is_float:
                     rows.append([k.SET_FLOAT, 0, 0, 0, self.float_numbers[tally]])
                 else:
-                    rows.append([k.SET_INT, number + 1, 0, 0, 0])
+                    n_words = 2 if tally.function == "sum" else 1
+                    rows.extend([k.SET_INT, number + 1 + word, 0, 0, 0] for word in range(n_words))
         rows.append(self._tally_row(tally, number))
         return rows
 

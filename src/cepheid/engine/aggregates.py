@@ -84,8 +84,8 @@ def _whole_sums(values: Int64Array, match_of: Int64Array, counts: Int64Array) ->
     some = counts > 0
     if not len(values):
         return sums, {}
-    starts = (np.cumsum(counts) - counts)[some]
-    sums[some] = np.add.reduceat(values, starts)
+    ends = np.cumsum(counts)
+    sums[some] = np.add.reduceat(values, (ends - counts)[some])
     low, high = value_range(values)
     most = int(counts.max())
     if low * most >= INT64_MIN and high * most <= INT64_MAX:
@@ -93,8 +93,7 @@ def _whole_sums(values: Int64Array, match_of: Int64Array, counts: Int64Array) ->
     sizes = np.bincount(match_of, weights=np.abs(values.astype(np.float64)), minlength=len(counts))
     exact = {}
     for match in np.flatnonzero(sizes > _SURELY_FITS).tolist():
-        begin = int(counts[:match].sum())
-        exact[match] = sum(values[begin : begin + int(counts[match])].tolist())
+        exact[match] = sum(values[ends[match] - counts[match] : ends[match]].tolist())
     return sums, exact
 
 

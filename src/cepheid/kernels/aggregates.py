@@ -21,7 +21,6 @@ from cepheid.kernels.layout import (
     MIN_FLOAT,
     MIN_INT,
     NOT_BEGUN,
-    OVERFLOWED,
     P_N_REALS,
     P_REGISTERS,
     SET_FIRST_SLOT,
@@ -44,6 +43,37 @@ def add_overflows(a: int, b: int) -> bool:
     if b > 0:
         return a > INT_MAX - b
     return a < INT_MIN - b
+
+
+@kernel()
+def _add_with_carry(held: int, value: int, pool: Ints) -> None:
+    """Add to the sum at ``pool[held]``, whose carry, in units of 2**64, is after it: no step leaves int64."""
+    total = pool[held]
+    if not add_overflows(total, value):
+        pool[held] = total + value
+    elif value > 0:
+        pool[held] = (total + INT_MIN) + (value + INT_MIN)
+        pool[held + 1] += 1
+    else:
+        pool[held] = (total - INT_MIN) + (value - INT_MIN)
+        pool[held + 1] -= 1
+
+
+@kernel()
+def float_of_sum(held: int, pool: Ints) -> float:
+    """The float64 that is nearest to the sum at ``pool[held]`` with its carry, ties to even."""
+    low, carry = pool[held], pool[held + 1]
+    if carry == 0:
+        return float(low)
+    # All but the bits that do not fit an int64 with the carry; where any of those is set, the last one that stays
+    # becomes 1. At least 55 bits stay, so the conversion rounds as the whole number would.
+    shift = 9
+    while abs(carry) >= 1 << (shift - 2):
+        shift += 1
+    kept = carry * (1 << (64 - shift)) + (low >> shift)
+    if low & ((1 << shift) - 1):
+        kept |= 1
+    return float(kept) * float(1 << shift)
 
 
 @kernel(address=True)
@@ -96,17 +126,12 @@ def tally_event(
     if place >= 0 and nulls[place * n + event] != 0:
         return 0
     count = pool[register]
-    if count == OVERFLOWED:
-        return 0
     pool[register] = count + 1
     if of_ints:
         value = ints[(FIRST_COLUMN + column) * n + event]
         held = row + plan[P_REGISTERS] + plan[at + 2]
         if op == SUM_INT:
-            if add_overflows(pool[held], value):
-                pool[register] = OVERFLOWED
-            else:
-                pool[held] += value
+            _add_with_carry(held, value, pool)
         elif op == MIN_INT:
             if count == 0 or value < pool[held]:
                 pool[held] = value

@@ -10,7 +10,7 @@ from math import sqrt
 
 import numpy as np
 
-from cepheid.kernels.aggregates import add_overflows
+from cepheid.kernels.aggregates import add_overflows, float_of_sum
 from cepheid.kernels.combinations import begin_turning, counts, row_before, turn_on, waits
 from cepheid.kernels.host import call_host, power
 from cepheid.kernels.jit import kernel
@@ -89,6 +89,7 @@ from cepheid.kernels.layout import (
     PUSH_MEAN_FLOAT,
     PUSH_MEAN_INT,
     PUSH_NULL,
+    PUSH_SUM_INT,
     SCALE_BOUNDED,
     SCALE_INT,
     SIGN_FLOAT,
@@ -158,11 +159,17 @@ def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: F
         pool[tag] = NULL
     elif op == PUSH_INT_REGISTER:
         pool[top] = pool[registers + plan[at + A_ARG]]
+    elif op == PUSH_SUM_INT:
+        held = registers + plan[at + A_ARG]
+        if pool[held + 1] == 0:
+            pool[top] = pool[held]
+        else:
+            pool[tag] = NULL
     elif op == PUSH_MEAN_INT:
-        reals[top_real] = float(pool[registers + plan[at + A_ARG]]) / (n * reals[plan[at + A_COLUMN]])
+        reals[top_real] = float_of_sum(registers + plan[at + A_ARG], pool) / (n * reals[plan[at + A_COLUMN]])
     else:
-        held = reals[reals_of(row, plan, pool) + plan[at + A_ARG]]
-        reals[top_real] = held / n if op == PUSH_MEAN_FLOAT else held
+        number = reals[reals_of(row, plan, pool) + plan[at + A_ARG]]
+        reals[top_real] = number / n if op == PUSH_MEAN_FLOAT else number
 
 
 @kernel()

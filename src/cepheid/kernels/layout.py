@@ -137,9 +137,10 @@ PUSH_COUNT = 16  # ARG: register of the count; A_SOURCE, here and below: 1 where
 # iterated variable B_ARG that is being tried (what was known when it was taken), absent where it is the loop's first.
 PUSH_INT_REGISTER = 17  # ARG: register of n, A_ARG: register of the value; NULL where n <= 0
 PUSH_FLOAT_REGISTER = 18  # ARG: register of n, A_ARG: float register
-PUSH_MEAN_INT = 19  # ARG: register of n, A_ARG: register of the sum, A_COLUMN: the divisor's place in `reals`
+PUSH_MEAN_INT = 19  # as PUSH_SUM_INT, but of any size; A_COLUMN: the divisor's place in `reals`
 PUSH_MEAN_FLOAT = 20
 PUSH_BOUND = 21  # 1 where source a names an event, 0 where it is EMPTY, else absent
+PUSH_SUM_INT = 23  # ARG: register of n, A_ARG: register of the sum, its carry after it; NULL where it is not an int64
 PUSH_EVENT = 22  # the event that source a names, as an index into the batch; -1 where there is none
 TO_FLOAT = 30  # ARG: index into `reals` of the divisor (decimals), or -1
 AND, OR, NOT, IS_NULL, IS_NOT_NULL, EMPTY_AS_NULL, DISTANCE = 31, 32, 33, 34, 35, 36, 37
@@ -192,7 +193,7 @@ SET_SLOT = 0  # register := number of the current event
 SET_INT = 1  # register := argument
 INCREMENT = 2  # register += 1
 COUNT_VALUE_INT, COUNT_VALUE_FLOAT = 3, 4  # register += column is not NULL
-SUM_INT = 5  # register n, argument register of the sum, column; n := OVERFLOWED for good on overflow
+SUM_INT = 5  # register n, argument register of the sum (its carry, in units of 2**64, is the next one), column
 SUM_FLOAT = 6  # register n, column, float register
 MIN_INT, MAX_INT = 7, 8
 MIN_FLOAT, MAX_FLOAT = 9, 10
@@ -220,7 +221,6 @@ TALLIES = (
     MAX_FLOAT,
 )
 UPDATE_WIDTH = 5
-OVERFLOWED = -1  # in n: the sum left int64, so it is NULL
 
 # --- edges: rows of the table `edges` ---------------------------------------------------------------------
 SOURCE = 0  # state, or -1 for a start
