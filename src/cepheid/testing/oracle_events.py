@@ -79,7 +79,8 @@ class OracleResult:
 
     Attributes:
         matches: in the order of SEMANTICS 7.2.
-        timed_out: runs whose window closed before they were complete, in the same order.
+        timed_out: runs (under `any`, maximal prefixes) whose window closed before they were complete, each once, in the
+            same order.
         late: events at or before the watermark when they arrived, in the order of arrival.
         rejected: events with NULL in SAME, in their order.
     """

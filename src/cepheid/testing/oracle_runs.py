@@ -36,7 +36,12 @@ class Found:
     @property
     def key(self) -> Key:
         """What makes two matches equal."""
-        return frozenset((binding.variable, binding.position) for binding in self.bindings)
+        return key_of(self.bindings)
+
+
+def key_of(bindings: Sequence[Binding]) -> Key:
+    """What makes two matches equal."""
+    return frozenset((binding.variable, binding.position) for binding in bindings)
 
 
 class Outcome(Enum):
@@ -207,8 +212,20 @@ def alternatives(pattern: Pattern) -> Iterator[State]:
                 yield with_parts(pattern, as_parts(chosen))
 
 
+@dataclass
 class Runs(Reader):
-    """Runs over a frame, one event after the other (SEMANTICS 3.2 and 3.4)."""
+    """Runs over a frame, one event after the other (SEMANTICS 3.2 and 3.4).
+
+    Attributes:
+        grown: what runs had bound that took one event more, or were complete.
+    """
+
+    grown: set[Key] = field(default_factory=set)
+
+    @property
+    def prefixes(self) -> bool:
+        """Under `any` throughout, runs are the prefixes of matches."""
+        return is_policy_throughout(self.problem, Policy.ANY)
 
     def search(self) -> None:
         """Read every event of the frame; the results are in the attributes."""
@@ -229,6 +246,9 @@ class Runs(Reader):
             runs = list(dict.fromkeys(following))
         for run in runs:
             self.close(run, self.closing(run))
+        # Runs that bind the same are one prefix under `any`: it timed out if none of them went on or is complete.
+        more = self.grown if self.prefixes else set()
+        self.timed_out = list({one.key: one for one in self.timed_out if one.key not in more}.values())
 
     def begin(self, empty: Run, position: int, order: dict[str, int]) -> list[Run]:
         """The runs that the event at ``position`` starts."""
@@ -267,6 +287,7 @@ class Runs(Reader):
             new = self.take(run, step, position)
             if new is None:
                 continue
+            self.grown.add(key_of(run.bindings))
             after += self.settle(new, position)
             if policy is not Policy.ANY:
                 return after
@@ -288,6 +309,7 @@ class Runs(Reader):
         elements = [step for step in ways if step.element is not None]
         end = next((index for index, step in enumerate(ways) if step.element is None), None)
         if end is not None:
+            self.grown.add(key_of(run.bindings))
             ahead = [step.element for step in ways[:end] if step.element is not None]
             # What a fork would take or skip is decided by its copies: this one is complete as it stands.
             if all(self.policy(element) is Policy.ANY for element in ahead):
@@ -307,7 +329,11 @@ class Runs(Reader):
         """End ``run`` because its window closed, or the input ended."""
         window = self.problem.bound.window
         bounded = self.frame.bounds is not None or window.within_events is not None or window.each_events is not None
-        if not self.end(run, moment) and not run.forked and (bounded or moment != END):
+        complete = self.end(run, moment)
+        if self.prefixes:
+            # Under `any` no run gives events back: what has begun an iteration is not complete before it ends.
+            complete = any(step.element is None for step in self.ways(run.state))
+        if not complete and not run.forked and (bounded or moment != END):
             self.timed_out.append(Found(run.bindings, run.empty, moment))
 
     def end(self, run: Run, moment: Point) -> bool:
