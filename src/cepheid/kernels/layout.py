@@ -45,7 +45,11 @@ P_N_STARTS = 26  # how many lists of starts stand behind the others
 P_KEEP_NEGATED = 27  # as P_KEEP, for the events kept for NOT
 P_HORIZON = 28  # runs whose first event is older than this are decided, us; -1 for never
 P_EACH = 29  # longest gap between neighbours, us; -1 for none
-PLAN_HEADER = 30
+P_TELLS = 30  # whether the partial matches that are left when their window closes are told: one of the following
+TELLS_NOTHING = 0
+TELLS_TIMED_OUT = 1
+TELLS_ALL = 2  # and those that are no longer left, so that equal ones can be told apart from them (any)
+PLAN_HEADER = 31
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -100,7 +104,9 @@ LENGTH_SHIFT = 20
 STATE_MASK = (1 << LENGTH_SHIFT) - 1
 NO_ROW = -1
 UNLINKED = -2  # in NEXT: in no list
-# Where a row has a run's number, the next field holds the next row that waits for the deadline of that run.
+# Where a row has a run's number, the next field holds the next row that waits for the deadline of that run, and where
+# the plan tells what timed out, the one after it is GROWN once the row has taken one more event.
+GROWN = 1
 # --- a run: a start whose deadline is waited for ---------------------------------------------------
 RUN_ROW = 0  # the row to decide, the first of several, or NO_ROW
 RUN_START = 1  # the time of its first event, us
@@ -291,6 +297,10 @@ TRAILING_FROM, TRAILING_TO = 4, 5  # the absences that are tested when the windo
 DROPPED = 6  # the register of the iteration that gives its events back, or -1
 END_WIDTH = 7
 
+
+# --- deciders of what is written beside matches, in place of an event (-1: time has decided a match) ---------
+TIMED_OUT = -2  # a partial match that is left
+NOT_LEFT = -3  # one that is not: it went on, or was complete
 
 # --- return codes ----------------------------------------------------------------------------------
 DONE = 0

@@ -61,6 +61,15 @@ def emit(
 
 
 @kernel(macro=True)
+def hang(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
+    """Let a row wait for the deadline of its run, beside others of that run."""
+    run = pool[row + plan[P_RUN_FIELD]]
+    slot = pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
+    pool[row + plan[P_RUN_FIELD] + 1] = pool[slot + RUN_ROW]
+    pool[slot + RUN_ROW] = row_id
+
+
+@kernel(macro=True)
 def end_run(row: int, plan: Ints, pool: Ints) -> None:
     """The run of a row is over: no deadline of its is waited for."""
     run = pool[row + plan[P_RUN_FIELD]]
