@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from cepheid.engine.session import run
+from cepheid.errors import NotSupportedError
 from cepheid.events.ingest import read_events
-from cepheid.testing.harness import table_of
+from cepheid.testing.harness import engine_outputs, oracle_outputs, table_of
 from cepheid.testing.oracle import OracleEvent, Watermark, match
 from tests.conformance.cases import CASES
 from tests.conformance.notation import Case, stream
@@ -54,6 +55,20 @@ def test_case(case: Case):
     assert [one for one in got if one[1] <= reached] == [
         (list(one.bindings), AT_THE_END if one.decision_time is None else one.decision_time) for one in expected
     ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_timed_out(case: Case):
+    bound, events = case.bound(), on_time(case)
+    try:
+        _, got = engine_outputs(bound, events)
+    except NotSupportedError:
+        assert case.name in REFUSED
+        return
+    # What times out after the watermark of a case is not known there.
+    reached = AT_THE_END if case.watermark_us is None else case.watermark_us
+    _, expected = oracle_outputs(bound, events)
+    assert [one for one in got if one[-1] <= reached] == [one for one in expected if one[-1] <= reached]
 
 
 def test_only_cases_are_listed_as_refused():

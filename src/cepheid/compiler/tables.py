@@ -103,7 +103,8 @@ class _Compiler:
         late = any(
             state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
         )
-        registers_at = k.LINKS + 2 * max(1, width) + (2 if late else 0)
+        run_width = 3 if automaton.tells_timed_out else (2 if late else 0)
+        registers_at = k.LINKS + 2 * max(1, width) + run_width
         updates: list[list[int]] = []
         edge_rows = []
         for edge, (guards, absences), made_guards in zip(automaton.edges, edges, made, strict=True):
@@ -159,7 +160,7 @@ class _Compiler:
         plan = np.concatenate(
             self._laid_out(
                 registers_at,
-                late,
+                run_width,
                 {
                     k.P_ENDS: self.ends,
                     k.P_CODE: self.tables.code,
@@ -193,7 +194,7 @@ class _Compiler:
                 )
                 or any(edge.made_tests or edge.made_absences for edge in automaton.edges),
                 tally=any(row[0] in k.TALLIES for row in updates) or self.registers.n_floats > 0,
-                fire=late,
+                fire=run_width > 0,
                 varying=not automaton.fixed,
             ),
             hosted=tuple(self.tables.hosted),
@@ -461,7 +462,7 @@ class _Compiler:
     # --- the rest ---------------------------------------------------------------------------------
 
     def _laid_out(
-        self, registers_at: int, late: bool, tables: Mapping[int, Sequence[Sequence[int]]]
+        self, registers_at: int, run_width: int, tables: Mapping[int, Sequence[Sequence[int]]]
     ) -> list[NDArray[np.int64]]:
         """The header of the plan, and its tables one after the other."""
         automaton = self.automaton
@@ -480,8 +481,9 @@ class _Compiler:
         header[k.P_REGISTERS] = registers_at
         fixed = automaton.fixed
         header[k.P_FIXED_LENGTH] = len(positive) if fixed else 0
-        header[k.P_RUN_FIELD] = registers_at - 2 if late else -1
+        header[k.P_RUN_FIELD] = registers_at - run_width if run_width else -1
         forks = automaton.bound.policy is Policy.ANY
+        header[k.P_TELLS] = automaton.tells_timed_out and (k.TELLS_ALL if forks and automaton.ambiguous else 1)
         header[k.P_ONE_START] = int(not forks)
         header[k.P_N_REALS] = self.registers.n_floats
         fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if forks else 1 for row in tables[k.P_LISTS]]

@@ -32,6 +32,12 @@ class Matches:
         return len(self.offsets) - 1
 
 
+def no_matches() -> Matches:
+    """None at all."""
+    nothing = np.zeros(0, np.int64)
+    return Matches(np.zeros(1, np.int64), nothing, np.zeros(0, np.int16), nothing)
+
+
 class RowMatches(Matches):
     """Matches that all bind the same variables, once each: a table of positions, and the rest when it is asked for."""
 

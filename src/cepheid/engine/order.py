@@ -69,7 +69,7 @@ def varying_order(
         deciders = _by_decision(decided, deciders, windows, order)
     order_kernel(varying=True)(positions, taken, starts, deciders, n, order)
     order = order[:n]
-    return order[_distinct(positions, taken, starts, windows, order)] if ambiguous else order
+    return order[distinct(positions, taken, starts, windows, order)] if ambiguous else order
 
 
 def _by_decision(
@@ -103,7 +103,7 @@ def _by_decision(
     return points
 
 
-def _distinct(
+def distinct(
     positions: NDArray[np.int64],
     taken: NDArray[np.int64],
     starts: NDArray[np.int64],
@@ -112,7 +112,7 @@ def _distinct(
 ) -> NDArray[np.bool_]:
     """Where matches in their order bind something that none before them binds: equal ones are reported once."""
     n = len(order)
-    distinct = np.ones(len(starts) - 1, np.bool_)
+    is_new = np.ones(len(starts) - 1, np.bool_)
     # All in one order by what they bind; both sorts are stable, so of equal ones the first stays first.
     by_content = np.empty(max(1, 2 * n), np.int64)
     by_content[:n] = order if windows is None else order[np.argsort(windows[order], kind="stable")]
@@ -128,8 +128,8 @@ def _distinct(
         entry = np.arange(lengths[one].sum())
         a, b = (entry + np.repeat(starts[which] - begins, lengths[one]) for which in (one, other))
         equal = np.logical_and.reduceat((positions[a] == positions[b]) & (taken[a] == taken[b]), begins)
-        distinct[other[equal]] = False
-    return distinct[order]
+        is_new[other[equal]] = False
+    return is_new[order]
 
 
 def first_of_each(groups: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:

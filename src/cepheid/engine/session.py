@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,11 @@ from cepheid.compiler.columns import KernelEvents, events_of
 from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
-from cepheid.engine.decisions import decisions
 from cepheid.engine.host import Host
-from cepheid.engine.matches import Matches, RowMatches
-from cepheid.engine.order import first_of_each, in_order, varying_order
+from cepheid.engine.matches import Matches, RowMatches, no_matches
+from cepheid.engine.order import in_order
 from cepheid.engine.pool import Pool
+from cepheid.engine.written import variables_of, written
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
@@ -53,13 +53,17 @@ class Work:
         return 0 if self.null_key_positions is None else len(self.null_key_positions)
 
 
-def prepare(bound: BoundQuery) -> CompiledPlan:
+def prepare(bound: BoundQuery, *, timed_out: bool = False) -> CompiledPlan:
     """The tables of a query.
+
+    Args:
+        bound: the query.
+        timed_out: for `run_outputs`, which tells what timed out, too.
 
     Raises:
         NotSupportedError: the query has a meaning that the engine cannot run yet.
     """
-    return compile_plan(build(bound))
+    return compile_plan(build(bound, timed_out=timed_out))
 
 
 def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None) -> Matches:
@@ -81,6 +85,29 @@ def run_plan(
     compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None, index: EventIndex | None = None
 ) -> Matches:
     """All matches of a prepared query in a bounded input; see `run`. ``index`` is that of the batch, where shared."""
+    return _matches(compiled, batch, *_stepped(compiled, batch, work, index))
+
+
+def run_outputs(
+    compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None, index: EventIndex | None = None
+) -> tuple[Matches, Matches]:
+    """The same, and what timed out (SEMANTICS 7.3): partial matches, decided when their window closed.
+
+    Args:
+        compiled: prepared with ``timed_out``.
+        batch, work, index: see `run_plan`.
+    """
+    stepped = _stepped(compiled, batch, work, index)
+    if not compiled.automaton.tells_timed_out:  # no window closes
+        return _matches(compiled, batch, *stepped), no_matches()
+    found = written(compiled, batch, *stepped)
+    return found.matches(), found.timed_out()
+
+
+def _stepped(
+    compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None
+) -> tuple[KernelEvents, k.Ints, k.Ints]:
+    """The events as the kernel saw them, its pool and its output, when it has stepped over all of them."""
     if len(batch) >= MOST_EVENTS:
         raise DataError(f"{len(batch)} events are more than a batch can hold", remedy="match a part of them at a time")
     events = events_of(compiled, batch, index)
@@ -97,7 +124,7 @@ def run_plan(
         work.n_created = int(pool.pool[k.M_HEAD])
         work.pool_bytes = pool.n_bytes
         work.null_key_positions = events.null_keys
-    return _matches(compiled, batch, events, pool.pool, pool.out)
+    return events, pool.pool, pool.out
 
 
 def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None) -> None:
@@ -128,50 +155,10 @@ def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host |
 
 def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:
     """The output of a kernel in order, by positions in the batch and by variables."""
-    n, m = int(pool[k.M_N_MATCHES]), int(pool[k.M_N_ENTRIES])
-    variables = _variables(compiled)
     length = int(compiled.plan[k.P_FIXED_LENGTH])
     if length:
-        positions = in_order(out[:m], length)
+        positions = in_order(out[: int(pool[k.M_N_ENTRIES])], length)
         if events.selected is not None:
             positions = events.selected[positions]
-        return RowMatches(positions, variables[:length], batch.time_us)
-    starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
-    taken = out[pool[k.M_OUT_ELEMENTS] :][:m]
-    firsts = out[starts[:n]]
-    decided, deciders = decisions(
-        events, batch, firsts, out[pool[k.M_OUT_DECIDED] :][:n], out[pool[k.M_OUT_DECIDERS] :][:n]
-    )
-    positions = out[:m]
-    if events.selected is not None:
-        positions = events.selected[positions]
-    automaton = compiled.automaton
-    windows = None if events.windows is None else events.windows.numbers[firsts]
-    order = varying_order(
-        positions,
-        taken,
-        starts,
-        decided,
-        deciders,
-        windows,
-        scattered=automaton.graph or automaton.sliding or automaton.counts_events,
-        ambiguous=automaton.graph and automaton.ambiguous,
-    )
-    if automaton.bound.window.one_match:
-        assert events.partition is not None
-        order = first_of_each(events.partition[firsts], order)
-    lengths = np.diff(starts)[order]
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    entries = np.repeat(starts[order] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    found = Matches(offsets, positions[entries], variables[taken[entries]], decided[order])
-    if events.windows is None or windows is None:
-        return found
-    begin = windows[order] * events.windows.slide
-    return replace(found, window_start_us=begin, window_end_us=begin + events.windows.size)
-
-
-def _variables(compiled: CompiledPlan) -> NDArray[np.int16]:
-    """For each positive element, the index of its variable in the order of the bound query."""
-    automaton = compiled.automaton
-    names = list(automaton.bound.variables)
-    return np.array([names.index(e.variable) for e in automaton.variables if not e.negated], np.int16)
+        return RowMatches(positions, variables_of(compiled)[:length], batch.time_us)
+    return written(compiled, batch, events, pool, out).matches()

@@ -43,6 +43,7 @@ from cepheid.kernels.layout import (
     FORKS,
     FULL_COUNT,
     FULL_REGISTER,
+    GROWN,
     GUARD_FROM,
     GUARD_TO,
     HOST_FAILED,
@@ -99,6 +100,7 @@ from cepheid.kernels.layout import (
     P_ROW_WIDTH,
     P_RUN_FIELD,
     P_STATES,
+    P_TELLS,
     P_UPDATES,
     P_WITHIN,
     PARENT,
@@ -117,6 +119,7 @@ from cepheid.kernels.layout import (
     STATE_ELEMENT,
     STATE_WIDTH,
     TARGET,
+    TELLS_ALL,
     TIME_COLUMN,
     UNLINKED,
     UPDATE_FROM,
@@ -127,7 +130,7 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.lists import forget, link, unlink_at
-from cepheid.kernels.output import emit, end_run
+from cepheid.kernels.output import emit, end_run, hang
 from cepheid.kernels.predicates import holds, key_of
 from cepheid.kernels.rows import bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
@@ -253,7 +256,9 @@ def take(
             pool[slot + RUN_ROW] = NO_ROW
         if one_start:
             pool[slot + RUN_ROW] = made_id
-    mode = plan[state + ACCEPTS]
+    mode, tells = plan[state + ACCEPTS], plan[P_TELLS]
+    if not one_start and (tells == TELLS_ALL or (tells and mode == REJECTS)):
+        hang(made_id, made, plan, pool)
     if mode != REJECTS:
         over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] == ENDS_ANYWAY)
         if mode != ACCEPTS_LATE or over or (full and plan[state + OVER_WHEN_FULL] == ENDS_IF_ACCEPTED):
@@ -263,10 +268,8 @@ def take(
                 accepted = accept(end, made_id, 1, plan, pool, reals, ints, floats, nulls, out, large, free)
                 if accepted:
                     break
-            if accepted == 2 and not one_start:  # it waits for the deadline, beside others of its run
-                slot = pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
-                pool[made + run_field + 1] = pool[slot + RUN_ROW]
-                pool[slot + RUN_ROW] = made_id
+            if accepted == 2 and not one_start and tells != TELLS_ALL:
+                hang(made_id, made, plan, pool)
             if over or (accepted and mode != ACCEPTS_ALSO):
                 if run_field >= 0 and one_start and accepted != 2:
                     end_run(made, plan, pool)
@@ -319,7 +322,8 @@ def advance(
     within = plan[P_WITHIN]
     n_lists = plan[P_N_LISTS]
     keeps_time = plan[P_KEEP] >= 0 or within < 0
-    has_runs = plan[P_RUN_FIELD] >= 0 and plan[P_HORIZON] >= 0
+    run_field, tells = plan[P_RUN_FIELD], plan[P_TELLS]
+    has_runs = run_field >= 0 and plan[P_HORIZON] >= 0
     while pool[M_EVENT] < n:
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
@@ -428,6 +432,8 @@ def advance(
                                     accept,
                                     tally,
                                 )
+                                if taken and tells and not starting:
+                                    pool[row + run_field + 2] = GROWN
                                 if taken and not plan[edge + FORKS] and (not starting or plan[P_ONE_START]):
                                     gone = True
                                     break

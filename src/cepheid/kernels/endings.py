@@ -13,6 +13,7 @@ from cepheid.kernels.layout import (
     ENDS_FROM,
     ENDS_TO,
     EVENT,
+    GROWN,
     LENGTH_SHIFT,
     M_BASE,
     M_CURRENT,
@@ -26,6 +27,7 @@ from cepheid.kernels.layout import (
     M_RUN_TAIL,
     M_RUNS,
     M_TOP,
+    NOT_LEFT,
     OUTPUT_FULL,
     P_EACH,
     P_ENDS,
@@ -33,8 +35,10 @@ from cepheid.kernels.layout import (
     P_ONE_START,
     P_RUN_FIELD,
     P_STATES,
+    P_TELLS,
     P_WITHIN,
     PARENT,
+    REJECTS,
     RUN_ROW,
     RUN_START,
     RUN_WIDTH,
@@ -42,7 +46,9 @@ from cepheid.kernels.layout import (
     STATE,
     STATE_MASK,
     STATE_WIDTH,
+    TELLS_ALL,
     TIME_COLUMN,
+    TIMED_OUT,
     TRAILING_FROM,
     TRAILING_TO,
     Bytes,
@@ -135,7 +141,7 @@ def fire(
     """Decide the runs whose window ended before the time ``until`` (us), in the order of their starts.
 
     A row that waits in a state which accepts late, or for the NOTs at its end, is a match at the end of its window
-    (SEMANTICS 2.2, 3.2, 7.2).
+    (SEMANTICS 2.2, 3.2, 7.2). Where the plan tells it, one that is left in a state that accepts nothing has timed out.
 
     Args:
         everything: 1: the input has ended, so decide all runs.
@@ -143,7 +149,7 @@ def fire(
     Returns:
         DONE, or OUTPUT_FULL: make room and call again.
     """
-    horizon = plan[P_HORIZON]
+    horizon, tells = plan[P_HORIZON], plan[P_TELLS]
     while pool[M_RUN_TAIL] < pool[M_RUN_HEAD]:
         run = pool[M_RUN_TAIL]
         slot = pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
@@ -158,6 +164,7 @@ def fire(
             if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
                 return OUTPUT_FULL
             state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
+            told = 0
             for e in range(plan[state + ENDS_FROM], plan[state + ENDS_TO]):
                 at = plan[P_ENDS] + e * END_WIDTH
                 first, last = plan[at + TRAILING_FROM], plan[at + TRAILING_TO]
@@ -171,7 +178,13 @@ def fire(
                     and (first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1)
                 ):
                     emit(whole, -1, -1, _deadline(row, plan, pool, ints), -1, plan, pool, out)
+                    told = 1
                     break
+            if tells and not told:
+                left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] != GROWN
+                if left or tells == TELLS_ALL:
+                    decider = TIMED_OUT if left else NOT_LEFT
+                    emit(row_id, -1, -1, _deadline(row, plan, pool, ints), decider, plan, pool, out)
             row_id = pool[row + plan[P_RUN_FIELD] + 1]
             pool[slot + RUN_ROW] = row_id
         pool[M_RUN_TAIL] = run + 1

@@ -244,6 +244,7 @@ class Automaton:
             and states name variables by their number here.
         graph: it was made by `plan.graph`.
         leading: a NOT may stand before the first event.
+        tells_timed_out: partial matches that are left when their window closes are told, beside the matches.
         strict: the events of a match are neighbours, and the preferred one of each start counts (SEMANTICS 3.3).
     """
 
@@ -262,6 +263,7 @@ class Automaton:
     further_starts: tuple[tuple[int, ...], ...] = ()
     graph: bool = False
     leading: bool = False
+    tells_timed_out: bool = False
     strict: bool = False
 
     @property

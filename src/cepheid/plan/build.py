@@ -28,8 +28,9 @@ from cepheid.plan.automaton import (
 )
 from cepheid.plan.graph import build_graph
 from cepheid.plan.references import Reference, is_single, references
-from cepheid.plan.retention import limits_of
+from cepheid.plan.retention import closes, limits_of
 from cepheid.plan.supported import MAX_ELEMENTS, require_supported
+from cepheid.plan.timed_out import require_timed_out
 
 TAKEN, CLOSED = 0, 1  # phases of an element: an event of it is taken; it takes no more
 
@@ -52,13 +53,22 @@ class _Gap:
     ready: tuple[int, int] | None  # None: when its right neighbour is taken
 
 
-def build(bound: BoundQuery) -> Automaton:
+def build(bound: BoundQuery, *, timed_out: bool = False) -> Automaton:
     """The automaton of a query.
+
+    Args:
+        bound: the query.
+        timed_out: tell what timed out, too (SEMANTICS 7.3), where there is a window that closes. The states are then
+            what is left of the pattern.
 
     Raises:
         NotSupportedError: for what the engine cannot run yet.
     """
     require_supported(bound)
+    if timed_out:
+        require_timed_out(bound)
+    if timed_out and closes(bound.window):
+        return replace(build_graph(bound), tells_timed_out=True)
     return _Builder(bound).build() if _is_plain(bound) else build_graph(bound)
 
 

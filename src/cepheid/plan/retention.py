@@ -29,6 +29,12 @@ def limits_of(window: BoundWindow) -> Limits:
     return Limits(within=within, each=window.each_us, counts_events=False)
 
 
+def closes(window: BoundWindow) -> bool:
+    """Whether a partial match is left behind at some time: without a window, none times out."""
+    lengths = (window.within_us, window.within_events, window.each_us, window.each_events)
+    return any(n is not None for n in (*lengths, window.size_us, window.size_events))
+
+
 def retention(automaton: Automaton) -> tuple[int | None, int | None]:
     """How old the first event of a partial match, and an event that a NOT may ask for, can be and still matter.
 

@@ -11,15 +11,16 @@ import pyarrow as pa
 
 from cepheid.engine import pool
 from cepheid.engine.composite import events_for
+from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble
-from cepheid.engine.session import prepare, run, run_plan
+from cepheid.engine.session import prepare, run, run_outputs, run_plan
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import BoundQuery
 from cepheid.testing.oracle import match, returned
 from cepheid.testing.oracle_composites import composite_events
-from cepheid.testing.oracle_events import OracleEvent
+from cepheid.testing.oracle_events import OracleEvent, OracleMatch
 
 ORDER, SOURCE = "order key", "source of the event"
 """Columns of `table_of` beside those of the schema."""
@@ -193,3 +194,52 @@ def oracle_answers(
         )
         for found in match(bound, events, stores=stores, timed_out=False).matches
     ]
+
+
+# --- what timed out, beside the matches --------------------------------------------------------------
+
+Told = tuple[Bindings, tuple[int, int] | None, int]
+"""What a match or a partial match binds, its window, and when it was decided or its window closed: see `Answer`."""
+
+
+def engine_outputs(
+    bound: BoundQuery, events: Sequence[OracleEvent], room: int | None = None
+) -> tuple[list[Told], list[Told]]:
+    """The matches that the engine finds, and what timed out (SEMANTICS 7.3), each in its order.
+
+    Args:
+        bound: the query.
+        events: in their order of arrival.
+        room: see `EngineRoad`.
+
+    Raises:
+        NotSupportedError: the engine cannot run it yet.
+    """
+    compiled = prepare(bound, timed_out=True)
+    table, schema = table_of(events, bound.schema)
+    batch = read_events(table, schema)
+    with nullcontext() if room is None else little_room(room):
+        outputs = run_outputs(compiled, batch)
+    names = list(bound.variables)
+
+    def told(found: Matches) -> Iterator[Told]:
+        numbers, start, end = batch.rows_of(found.positions).tolist(), found.window_start_us, found.window_end_us
+        for m in range(len(found)):
+            entries = range(found.offsets[m], found.offsets[m + 1])
+            window = None if start is None or end is None else (int(start[m]), int(end[m]))
+            yield tuple((names[found.variables[i]], numbers[i]) for i in entries), window, int(found.decided_us[m])
+
+    matches, timed_out = (list(told(found)) for found in outputs)
+    return matches, timed_out
+
+
+def oracle_outputs(bound: BoundQuery, events: Sequence[OracleEvent]) -> tuple[list[Told], list[Told]]:
+    """The same from the oracle."""
+    number = {event.identity: i for i, event in enumerate(events)}
+
+    def told(found: OracleMatch) -> Told:
+        decided = END_OF_INPUT_US if found.decision_time is None else found.decision_time
+        return tuple((name, number[event.identity]) for name, event in found.bindings), found.window, decided
+
+    result = match(bound, events)
+    return [told(found) for found in result.matches], [told(found) for found in result.timed_out]
