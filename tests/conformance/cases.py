@@ -421,6 +421,42 @@ SETTLED = (
     ),
 )
 
+REST = (
+    Case("NOT of a group lies in its gap", "SEQ(A a, NOT SEQ(B b, C c), D d)", "A@1 B@2 C@3 D@4"),
+    Case("a prefix next in a strict query", "SEQ(A a, next C c) POLICY strict", "A@1 B@2 C@3", ("a=A@1 c=C@3",)),
+    Case(
+        "SKIP TO NEXT: one match for each start",
+        "SEQ(A a, B b) POLICY any AFTER MATCH SKIP TO NEXT",
+        "A@1 A@2 B@3 B@4",
+        ("a=A@1 b=B@3", "a=A@2 b=B@3"),
+    ),
+    Case(
+        "SKIP TO FIRST of a loop",
+        "SEQ((A | B) a, B+ b, C c) AFTER MATCH SKIP TO FIRST b",
+        "A@1 B@2 B@3 C@4",
+        ("a=A@1 b=[B@2, B@3] c=C@4", "a=B@2 b=B@3 c=C@4"),
+    ),
+    Case(
+        "SKIP TO LAST of a loop",
+        "SEQ((A | B) a, B+ b, C c) AFTER MATCH SKIP TO LAST b",
+        "A@1 B@2 B@3 C@4",
+        ("a=A@1 b=[B@2, B@3] c=C@4",),
+    ),
+    Case(
+        "an unfinished iteration in AND at the end is dropped",
+        "AND((SEQ(A a, B b))+, C c)",
+        "A@1 B@2 A@3 C@4",
+        ("a=A@1 b=B@2 c=C@4 | at end",),
+    ),
+    Case(
+        "one window in time, one in events",
+        "SEQ(A a, B b) WITHIN 3 EVENTS BETWEEN EACH 5 s",
+        "A@1 X@2 B@4 A@5 B@11",
+        ("a=A@1 b=B@4",),
+    ),
+)
+"""Operators that no other case above is for."""
+
 CARDS = (
     "Txn@0(card=1, amount=10, place='home', customer='ann') Denied@10(card=1) Other@11(card=1) Denied@20(card=1) "
     "Denied@21(card=2) Reversed@30(card=1) small:Txn@40(card=1, amount=15, place='bar', customer='ann') "
@@ -492,4 +528,5 @@ CASES: tuple[Case, ...] = (
     *KLEENE_AND_STATE,
     *READINGS,
     *SETTLED,
+    *REST,
 )

@@ -37,6 +37,13 @@ REFUSED: dict[str, str] = {
     "S35 strict: the first alternative that matches": "POLICY strict",
     "S40 closed below the lower bound": "UNTIL",
     "S41 candidates of one start by their own decision": "AFTER MATCH SKIP PAST LAST",
+    "NOT of a group lies in its gap": "NOT of a group",
+    "a prefix next in a strict query": "the prefix `next` on an element",
+    "SKIP TO NEXT: one match for each start": "AFTER MATCH SKIP TO NEXT",
+    "SKIP TO FIRST of a loop": "AFTER MATCH SKIP TO FIRST",
+    "SKIP TO LAST of a loop": "AFTER MATCH SKIP TO LAST",
+    "an unfinished iteration in AND at the end is dropped": "AND or ANY with a repeated group in it at the end of the pattern under POLICY next",
+    "one window in time, one in events": "windows and gaps of which one counts EVENTS and another measures time",
 }
 # lines end
 

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from cepheid.engine.session import run
 from cepheid.errors import NotSupportedError
 from cepheid.events.ingest import read_events
 from cepheid.testing.harness import engine_outputs, oracle_outputs, table_of
-from cepheid.testing.oracle import OracleEvent, Watermark, match
+from cepheid.testing.oracle import match
 from tests.conformance.cases import CASES
-from tests.conformance.notation import Case, stream
+from tests.conformance.engine_lines import AT_THE_END, on_time
+from tests.conformance.notation import Case
 from tests.conformance.refusals import REFUSED, refusal
-
-AT_THE_END = int(np.iinfo(np.int64).max)
-
-
-def on_time(case: Case) -> list[OracleEvent]:
-    """The events of a case that are not late: a table has no watermark, so late ones are left out beforehand."""
-    reached: int | None = None
-    events: list[OracleEvent] = []
-    for item in stream(case.events).items:
-        if isinstance(item, Watermark):
-            reached = item.time
-        elif reached is None or item.time > reached:
-            events.append(item)
-    return events
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

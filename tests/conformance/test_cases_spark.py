@@ -20,9 +20,9 @@ from cepheid.language.parser import parse
 from cepheid.testing.harness import ORDER, SOURCE, table_of
 from cepheid.testing.oracle import match
 from tests.conformance.cases import CASES
+from tests.conformance.engine_lines import on_time
 from tests.conformance.notation import Case, stream
 from tests.conformance.refusals import REFUSED
-from tests.conformance.test_cases_engine import on_time
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
