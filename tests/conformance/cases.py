@@ -443,13 +443,13 @@ REST = (
         ("a=A@1 b=[B@2, B@3] c=C@4",),
     ),
     Case(
-        "an unfinished iteration in AND at the end is dropped",
+        "S34 in AND",
         "AND((SEQ(A a, B b))+, C c)",
         "A@1 B@2 A@3 C@4",
         ("a=A@1 b=B@2 c=C@4 | at end",),
     ),
     Case(
-        "one window in time, one in events",
+        "two kinds of window",
         "SEQ(A a, B b) WITHIN 3 EVENTS BETWEEN EACH 5 s",
         "A@1 X@2 B@4 A@5 B@11",
         ("a=A@1 b=B@4",),

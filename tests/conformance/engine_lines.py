@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.composite import composites
 from cepheid.engine.matches import Matches
-from cepheid.engine.session import run
+from cepheid.engine.session import prepare, run, run_outputs
 from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery
@@ -51,9 +51,21 @@ def lines(case: Case) -> list[str]:
     return [line for line, at in zip(found, decided, strict=True) if at <= reached]
 
 
-def expected(case: Case) -> list[str]:
-    """The lines of a case as `lines` writes them."""
-    return [one_line(line).replace("| with ", "| at ") for line in case.matches]
+def timed_out(case: Case) -> list[str]:
+    """What timed out by the time at which the watermark of a case stands, in the engine's order; not for FROM."""
+    bound, events = case.bound(), on_time(case)
+    table, schema = table_of(events, bound.schema)
+    names = stream(case.events).names
+    batch = read_events(table, schema)
+    _, out = run_outputs(prepare(bound, timed_out=True), batch)
+    written = _lines(bound, batch, out, [names[event] for event in events])
+    reached = AT_THE_END if case.watermark_us is None else case.watermark_us
+    return [line for line, at in zip(written, out.decided_us.tolist(), strict=True) if at <= reached]
+
+
+def expected(told: Sequence[str]) -> list[str]:
+    """The matches of a case, or what timed out, as `lines` and `timed_out` write them."""
+    return [one_line(line).replace("| with ", "| at ") for line in told]
 
 
 def _found(bound: BoundQuery, batch: EventBatch, names: Sequence[str]) -> tuple[list[str], list[int], Any]:
@@ -63,9 +75,12 @@ def _found(bound: BoundQuery, batch: EventBatch, names: Sequence[str]) -> tuple[
         batch = composites(bound, events, matches)
         names = [f"({line.partition(' | ')[0]})" for line in below]
     found = run(bound, batch)
+    return _lines(bound, batch, found, names), found.decided_us.tolist(), (batch, found)
+
+
+def _lines(bound: BoundQuery, batch: EventBatch, found: Matches, names: Sequence[str]) -> list[str]:
     rows = batch.rows_of(found.positions).tolist()
-    written = [_line(bound, batch, found, number, rows, names) for number in range(len(found))]
-    return written, found.decided_us.tolist(), (batch, found)
+    return [_line(bound, batch, found, number, rows, names) for number in range(len(found))]
 
 
 def _line(

@@ -42,8 +42,8 @@ REFUSED: dict[str, str] = {
     "SKIP TO NEXT: one match for each start": "AFTER MATCH SKIP TO NEXT",
     "SKIP TO FIRST of a loop": "AFTER MATCH SKIP TO FIRST",
     "SKIP TO LAST of a loop": "AFTER MATCH SKIP TO LAST",
-    "an unfinished iteration in AND at the end is dropped": "AND or ANY with a repeated group in it at the end of the pattern under POLICY next",
-    "one window in time, one in events": "windows and gaps of which one counts EVENTS and another measures time",
+    "S34 in AND": "AND or ANY with a repeated group in it at the end of the pattern under POLICY next",
+    "two kinds of window": "windows and gaps of which one counts EVENTS and another measures time",
 }
 # lines end
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.documented import cases
-from tests.conformance.engine_lines import expected, lines, local
+from tests.conformance.engine_lines import expected, lines, local, timed_out
 from tests.conformance.notation import Case
 from tests.conformance.refusals import REFUSED, refusal
 
@@ -26,7 +26,9 @@ def test_example(case: Case):
     if refused is not None:
         assert refused in set(REFUSED.values()), "refused, and no case in tests/conformance/cases.py is for that reason"
         pytest.skip(f"not yet: {refused}")
-    assert lines(case) == expected(case)
+    assert lines(case) == expected(case.matches)
+    if case.timed_out is not None:
+        assert timed_out(case) == expected(case.timed_out)
     if case.rejected or case.returned is not None:
         result, names = local(case)
         assert result.rejected["row"].to_pylist() == [names.to_pylist().index(name) for name in case.rejected]
