@@ -24,8 +24,17 @@ class Span:
         return Span(min(self.start, other.start), max(self.end, other.end))
 
 
+LONGEST_LINE = 200
+"""Characters of a line that are shown: of a longer one, those around the place."""
+
+_BEFORE = 60  # characters of a longer line that are shown before the place
+
+
 def underline(text: str, span: Span) -> str:
-    """The line of ``text`` on which ``span`` begins, with its number, and a row of carets under it."""
+    """The line of ``text`` on which ``span`` begins, with its number, and a row of carets under it.
+
+    Of a line of more than `LONGEST_LINE` characters, the part around the place.
+    """
     start = max(0, min(span.start, len(text)))
     begin = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", start)
@@ -35,6 +44,13 @@ def underline(text: str, span: Span) -> str:
     line = text[begin:stop].rstrip("\r")
     column = start - begin
     width = max(1, min(span.end, stop) - start)
+    if len(line) > LONGEST_LINE:
+        cut = max(0, min(column - _BEFORE, len(line) - LONGEST_LINE))
+        ellipsis = "…" if cut else ""
+        more = "…" if cut + LONGEST_LINE < len(line) else ""
+        line = ellipsis + line[cut : cut + LONGEST_LINE] + more
+        column += len(ellipsis) - cut
+        width = max(1, min(width, len(line) - column))
     # Tabs keep their width under any terminal's setting only if the pad repeats them.
     pad = "".join("\t" if c == "\t" else " " for c in line[:column])
     prefix = f"{number:>4} | "

@@ -90,3 +90,22 @@ def test_every_error_comes_back_whole_from_a_worker(kind: type[CepheidError]):
 
 def test_what_is_not_supported_is_an_error_of_the_query():
     assert issubclass(NotSupportedError, QueryError)
+
+
+def test_of_a_long_line_the_part_around_the_place_is_shown():
+    text = "first\n" + "x" * 5000 + "HERE" + "y" * 5000
+    source, carets = underline(text, Span(5006, 5010)).splitlines()
+    assert "xxHEREyy" in source
+    assert source.startswith("   2 | …x")
+    assert source.endswith("y…")
+    assert carets.index("^") == source.index("HERE")
+    assert carets.count("^") == 4
+    assert len(source) < 250
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 3), (0, 3000), (2000, 3000), (2999, 3000), (3000, 3000)])
+def test_carets_stay_within_a_long_line(begin: int, end: int):
+    source, carets = underline("z" * 3000, Span(begin, end)).splitlines()
+    assert "^" in carets
+    assert len(carets) <= len(source) + 1
+    assert source.startswith("   1 | z") == (begin == 0)

@@ -56,15 +56,14 @@ def spread(window: BoundWindow, clock: Ints) -> tuple[Ints, Windows]:
     if window.size_events is not None:
         lowest = np.maximum(lowest, 0)  # the first window begins with the first event
     n_windows = clock // slide - lowest + 1
-    n_copies = int(n_windows.sum())
-    if n_copies >= MOST_COPIES:
+    if n_windows.sum(dtype=np.float64) >= MOST_COPIES:  # an int64 would not hold every sum
         raise DataError(
-            f"the windows hold {n_copies} events together, more than a batch can hold",
+            f"the windows hold {n_windows.sum(dtype=np.float64):.0f} events together, more than a batch can hold",
             remedy="let windows slide further, or match a part of the events at a time",
         )
     copied = np.repeat(np.arange(len(clock)), n_windows)
     before = np.cumsum(n_windows) - n_windows
-    numbers = lowest[copied] + np.arange(n_copies) - before[copied]
+    numbers = lowest[copied] + np.arange(len(copied)) - before[copied]
     return copied, Windows(numbers, size, slide, last)
 
 
@@ -80,5 +79,9 @@ def partitions_of(codes: Ints | None, windows: Windows) -> Ints:
     _, partitions = np.unique(codes, return_inverse=True)
     least = int(windows.numbers.min())
     n_numbers = int(windows.numbers.max()) - least + 1
-    combined: Ints = partitions.astype(np.int64) * n_numbers + (windows.numbers - least)
+    numbers = windows.numbers - least
+    if n_numbers * len(partitions) >= 2**63:  # windows that are short beside the stream leave most numbers out
+        _, numbers = np.unique(numbers, return_inverse=True)
+        n_numbers = len(numbers)
+    combined: Ints = partitions.astype(np.int64) * n_numbers + numbers
     return combined

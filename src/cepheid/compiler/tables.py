@@ -17,6 +17,7 @@ from cepheid.compiler.places import place_registers
 from cepheid.compiler.registers import Registers, Slot
 from cepheid.compiler.requests import ORDERED_SHAPE, PARTITION, Register, Requests, Shape, shape_of
 from cepheid.compiler.scope import LAST_EVENT
+from cepheid.compiler.stack import stack_depth
 from cepheid.kernels import layout as k
 from cepheid.language.tree import Attribute, Compare, Expression, Policy, walk
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
@@ -489,7 +490,8 @@ class _Compiler:
         fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if forks else 1 for row in tables[k.P_LISTS]]
         header[k.P_FANOUT] = max(1, *fanouts)
         header[k.P_STACK_REALS] = len(self.tables.floats)
-        header[k.P_REGISTER_REALS] = len(self.tables.floats) + k.STACK_SIZE
+        depth = stack_depth(self.tables.code, self.tables.conditions)
+        header[k.P_REGISTER_REALS] = len(self.tables.floats) + depth
         parts = [header]
         at = k.PLAN_HEADER
         for place, rows in tables.items():

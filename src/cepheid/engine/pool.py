@@ -80,11 +80,12 @@ class Pool:
         """A pool with the capacities that a header names, its lists empty."""
         capacity, runs, kept = (int(header[c]) for c in (k.M_CAPACITY, k.M_RUN_CAPACITY, k.M_KEPT_CAPACITY))
         n_lists, n_buffers = int(self._plan[k.P_N_LISTS]), int(self._plan[k.P_N_BUFFERS])
+        n_stack = int(self._plan[k.P_REGISTER_REALS] - self._plan[k.P_STACK_REALS])
         header[k.M_BUCKETS] = capacity
         at = k.POOL_HEADER
         for place, size in (
-            (k.M_STACK, k.STACK_SIZE),
-            (k.M_TAGS, k.STACK_SIZE),
+            (k.M_STACK, n_stack),
+            (k.M_TAGS, n_stack),
             (k.M_ITERATED, k.MAX_ITERATED),
             (k.M_ROWS, capacity * int(self._plan[k.P_ROW_WIDTH])),
             (k.M_HEADS, capacity * n_lists),

@@ -38,8 +38,8 @@ P_RUN_FIELD = 17  # field of the run's number in a row, or -1 where no match wai
 P_ONE_START = 18  # 1: an event starts at most one run (next)
 P_N_REALS = 19  # float registers of a row
 P_FANOUT = 20  # rows that one row can give on one event, at most
-P_STACK_REALS = 21  # where the stack begins in `reals`
-P_REGISTER_REALS = 22  # where the float registers begin in `reals`
+P_STACK_REALS = 21  # where the stack begins in `reals`; it is as deep there as in the pool
+P_REGISTER_REALS = 22  # where the float registers begin in `reals`: after the stack
 P_ITERATED, P_COMBINATIONS, P_ENDS = 23, 24, 25  # more tables
 P_N_STARTS = 26  # how many lists of starts stand behind the others
 P_KEEP_NEGATED = 27  # as P_KEEP, for the events kept for NOT
@@ -87,7 +87,6 @@ M_HOST = M_FIRSTS + MAX_ITERATED  # the address of the function that computes wh
 M_FAILED = M_HOST + 1  # 1: that function failed, and the run is to stop
 M_TOP = M_HOST + 2  # where the row lies that gives back the events of an iteration
 POOL_HEADER = M_HOST + 3
-STACK_SIZE = 256
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
 TIME_COLUMN, FIT_COLUMN, FIRST_COLUMN = 0, 1, 2

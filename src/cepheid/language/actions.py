@@ -449,8 +449,17 @@ def _range(c: Sequence[Token], minimum: int, maximum: int | None) -> _Quantifier
     return _Quantifier(minimum, maximum, c[-1].type != "QUESTION", span_of(c))
 
 
+MOST_DIGITS = 9  # of a bound of a loop
+
+
 def _count(token: Token) -> int:
-    if not token.value.isdigit() or len(token.value) > 9:
+    if token.value.isdigit() and len(token.value) > MOST_DIGITS:
+        raise QueryError(
+            f"no loop takes more than {10**MOST_DIGITS - 1} elements",
+            remedy="write a smaller number, or no upper bound: {2,}",
+            span=token.span,
+        )
+    if not token.value.isdigit():
         raise QueryError("this counts events: a whole number", remedy="write it in digits: {2,3}", span=token.span)
     return int(token.value)
 

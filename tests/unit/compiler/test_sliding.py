@@ -40,6 +40,18 @@ def test_partitions_and_windows_are_told_apart():
     assert codes[1] == codes[4]
 
 
+def test_partitions_are_told_apart_where_windows_are_short_beside_the_stream():
+    clock = np.array([0, 0, 2**61, 2**61, 2**61 + 1, 2**61 + 1])
+    _, windows = spread(BoundWindow(size_us=1, slide_us=1), clock)
+    codes = partitions_of(np.array([0, 8, 0, 8, 0, 16]), windows)
+    assert len(set(codes.tolist())) == 6
+
+
+def test_more_copies_than_an_int64_counts_are_refused():
+    with pytest.raises(DataError, match="more than a batch can hold"):
+        spread(BoundWindow(size_us=2**62, slide_us=1), np.zeros(4, np.int64))
+
+
 def test_too_many_copies_are_refused():
     with pytest.raises(DataError, match="more than a batch can hold"):
         spread(BoundWindow(size_us=2**32, slide_us=1), np.array([0]))
