@@ -480,8 +480,7 @@ class _Compiler:
         header[k.P_N_STARTS] = 1 + len(automaton.further_starts)
         header[k.P_ROW_WIDTH] = registers_at + self.registers.n_ints
         header[k.P_REGISTERS] = registers_at
-        fixed = automaton.fixed
-        header[k.P_FIXED_LENGTH] = len(positive) if fixed else 0
+        header[k.P_FIXED_LENGTH] = len(positive) if automaton.fixed else 0
         header[k.P_RUN_FIELD] = registers_at - run_width if run_width else -1
         forks = automaton.bound.policy is Policy.ANY
         header[k.P_TELLS] = automaton.tells_timed_out and (k.TELLS_ALL if forks and automaton.ambiguous else 1)
@@ -490,8 +489,7 @@ class _Compiler:
         fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if forks else 1 for row in tables[k.P_LISTS]]
         header[k.P_FANOUT] = max(1, *fanouts)
         header[k.P_STACK_REALS] = len(self.tables.floats)
-        depth = stack_depth(self.tables.code, self.tables.conditions)
-        header[k.P_REGISTER_REALS] = len(self.tables.floats) + depth
+        header[k.P_REGISTER_REALS] = len(self.tables.floats) + stack_depth(self.tables.code, self.tables.conditions)
         parts = [header]
         at = k.PLAN_HEADER
         for place, rows in tables.items():
