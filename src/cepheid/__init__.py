@@ -20,16 +20,30 @@ if TYPE_CHECKING:
     from cepheid.language import builder as build
     from cepheid.language.bound import Catalog, Function, Store
     from cepheid.local import match
+    from cepheid.matcher import Matcher
     from cepheid.query import Query, QuerySet
     from cepheid.spark.detect import detect
 
 __version__ = "0.1.0"
 
-__all__ = ["Catalog", "Function", "Query", "QuerySet", "Store", "__version__", "build", "detect", "errors", "match"]
+__all__ = [
+    "Catalog",
+    "Function",
+    "Matcher",
+    "Query",
+    "QuerySet",
+    "Store",
+    "__version__",
+    "build",
+    "detect",
+    "errors",
+    "match",
+]
 
 _LAZY = {
     "Catalog": "cepheid.language.bound",
     "Function": "cepheid.language.bound",
+    "Matcher": "cepheid.matcher",
     "Query": "cepheid.query",
     "QuerySet": "cepheid.query",
     "Store": "cepheid.language.bound",

@@ -18,10 +18,9 @@ from cepheid.engine.session import run as run_engine
 from cepheid.engine.together import Found, run_together
 from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.batch import EventBatch
-from cepheid.events.frames import as_arrow, like_given
-from cepheid.events.ingest import read_events, schema_of
-from cepheid.events.merge import read_tables
-from cepheid.events.schema import Schema
+from cepheid.events.frames import like_given
+from cepheid.events.given import first_given, read_given
+from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.parameters import with_parameters
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
@@ -102,7 +101,7 @@ def match(
         "catalog": catalog,
         "queries": queries,
     }
-    given = next(iter(events.values())) if isinstance(events, Mapping) and events else events
+    given = first_given(events)
     if isinstance(query, QuerySet):
         results = run_set(events, query, **options)
         _warn_of_rejected(next(iter(results.values())))
@@ -146,7 +145,7 @@ def run(
         as `match`.
     """
     asked = Query.of(query)
-    table, schema = _read(events, time=time, type=type, order=order, time_unit=time_unit)
+    table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
     works: list[Work] = []
@@ -182,23 +181,11 @@ def run_set(
     Raises:
         as `match`.
     """
-    table, schema = _read(events, time=time, type=type, order=order, time_unit=time_unit)
+    table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
     found = run_together(bounds, batch)
     return {name: _result(bounds[name], batch, one, reject_null_keys=reject_null_keys) for name, one in found.items()}
-
-
-def _read(
-    events: Any, *, time: str, type: str | None, order: str | Sequence[str] | None, time_unit: str | None
-) -> tuple[Any, Schema]:
-    """The events as one Arrow table, and their schema."""
-    keys = (order,) if isinstance(order, str) else tuple(order or ())
-    if isinstance(events, Mapping):
-        tables = {name: as_arrow(table, f"the events of {name!r}") for name, table in events.items()}
-        return read_tables(tables, time=time, time_unit=time_unit, type=type or "type", order=keys)
-    table = as_arrow(events)
-    return table, schema_of(table, time=time, time_unit=time_unit, type=type, order=keys)
 
 
 def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_keys: bool) -> Result:

@@ -121,7 +121,7 @@ def _in_windows(
 ) -> KernelEvents:
     """The columns for events that go to the kernel once for each window that holds them."""
     automaton = compiled.automaton
-    counted = count_events(partition, null_keys, len(batch)) if automaton.counts_events else None
+    counted = count_events(partition, null_keys, len(batch), batch.places) if automaton.counts_events else None
     clock = batch.time_us if counted is None else counted.places
     copied, windows = spread(automaton.bound.window, clock[positions])
     selected = positions[copied]
@@ -287,7 +287,7 @@ def _gather(
 
     counted = None
     if clock is None and compiled.automaton.counts_events:
-        counted = count_events(partition, null_keys, n)
+        counted = count_events(partition, null_keys, n, batch.places)
     if clock is None:
         clock = batch.time_us if counted is None else counted.places
     fill(grid[k.TIME_COLUMN], clock)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,29 +19,44 @@ class CountedEvents:
         partitions: int64, (n,): the number of its partition.
         in_order: int64, (n,): positions in the batch, those of one partition side by side.
         starts: int64, (number of partitions + 1,): where each partition begins in ``in_order``.
+        before: int64, (number of partitions,): how many events of each partition came before the batch; None: none.
     """
 
     places: Ints
     partitions: Ints
     in_order: Ints
     starts: Ints
+    before: Ints | None = None
 
     def event_at(self, partitions: Ints, places: Ints) -> Ints:
         """The positions in the batch of events that are at some places of partitions; -1 where there is none."""
         lengths = np.diff(self.starts)
+        if self.before is not None:
+            places = places - self.before[partitions]
         there = places < lengths[partitions]
         at = self.starts[:-1][partitions] + np.where(there, places, 0)
         return np.where(there, self.in_order[at], -1)
 
 
-def count_events(codes: Ints | None, left_out: Ints, n: int) -> CountedEvents:
+def count_events(codes: Ints | None, left_out: Ints, n: int, known: Ints | None = None) -> CountedEvents:
     """Count events.
 
     Args:
         codes: int64, (n,): of the partition of each event; None where all are in one.
         left_out: positions of events that are in no partition.
         n: number of events.
+        known: `EventBatch.places`, where the batch is a later part of a stream.
     """
+    counted = _count(codes, left_out, n)
+    if known is None or n == 0:
+        return counted
+    # What is kept of a partition ends with its last event, so the place of its first event tells all others.
+    firsts = known[counted.in_order[np.minimum(counted.starts[:-1], n - 1)]]
+    before = np.maximum(firsts, 0)
+    return replace(counted, places=counted.places + before[counted.partitions], before=before)
+
+
+def _count(codes: Ints | None, left_out: Ints, n: int) -> CountedEvents:
     everywhere = np.arange(n)
     if codes is None:
         return CountedEvents(everywhere, np.zeros(n, np.int64), everywhere, np.array([0, n], np.int64))

@@ -28,7 +28,8 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
 
     Hashed are the query as it is printed; the number of the variable and the identity of the event for each event, in
     order; and the bounds of the window where windows slide, as a match is reported once for each of them. An event is
-    identified by ``source`` and its order key: the columns that the schema names, else its row in the caller's table.
+    identified by ``source`` and its order key: the columns that the schema names, else its row in the caller's table,
+    or its number in the stream.
 
     Args:
         bound: the query.
@@ -71,7 +72,7 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
 def _identities(batch: EventBatch, positions: Int64Array) -> npt.NDArray[np.int64]:
     """The order key of the events at these positions as machine words, shape (m, words)."""
     if not batch.schema.order:
-        return batch.rows_of(positions).reshape(-1, 1)
+        return batch.numbers_of(positions).reshape(-1, 1)
     # Events of many matches are worked on once, as are all of a batch; of a few matches only their own.
     few = len(positions) < len(batch)
     words = [word for name in batch.schema.order for word in _words(batch, name, positions if few else None)]

@@ -59,7 +59,7 @@ def _parts(batch: EventBatch, positions: Int64Array) -> Iterator[Iterable[bytes]
     """The parts of the sort key of the events at these positions, each as bytes that sort as its values do."""
     yield _sortable(batch.time_us[positions])
     if not batch.schema.order:
-        yield _sortable(batch.rows_of(positions))
+        yield _sortable(batch.numbers_of(positions))
         return
     for name in batch.schema.order:
         column = batch.column((name,))

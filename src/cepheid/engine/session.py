@@ -88,6 +88,12 @@ def run_plan(
     return _matches(compiled, batch, *_stepped(compiled, batch, work, index))
 
 
+def matched(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None) -> tuple[Matches, KernelEvents]:
+    """The same, and the events as the kernel saw them."""
+    stepped = _stepped(compiled, batch, work, None)
+    return _matches(compiled, batch, *stepped), stepped[0]
+
+
 def run_outputs(
     compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None, index: EventIndex | None = None
 ) -> tuple[Matches, Matches]:

@@ -52,11 +52,15 @@ class Rejected:
         """Column at fault -> number of events."""
         return Counter(self.columns)
 
-    def table(self) -> Any:
-        """The same as a pyarrow Table with the columns row (int64), column and reason (string)."""
+    def table(self, first_row: int = 0) -> Any:
+        """The same as a pyarrow Table with the columns row (int64), column and reason (string).
+
+        Args:
+            first_row: the number of the first row of the table.
+        """
         return pa.table(
             {
-                "row": array_of(self.rows),
+                "row": array_of(self.rows + first_row),
                 "column": texts_of(list(self.columns)),
                 "reason": texts_of(list(self.reasons)),
             }
@@ -80,6 +84,10 @@ class EventBatch:
         rejected: the events that were left out.
         n_floored: attribute -> number of values that lost nanoseconds; complete for the time, and for the
             columns that were asked for so far.
+        numbers: position -> number of the event in its stream, in the order of arrival, int64, shape (n,), where the
+            batch is a part of a stream; None where it is all of it, and an event's number is its row.
+        places: position -> place of the event in its partition of the stream, int64, shape (n,), -1 where that is not
+            known yet; None where the batch begins the stream.
     """
 
     table: Any
@@ -88,6 +96,8 @@ class EventBatch:
     rows: Int64Array | None = None
     rejected: Rejected = NOTHING_REJECTED
     n_floored: dict[str, int] = field(default_factory=dict)
+    numbers: Int64Array | None = None
+    places: Int64Array | None = None
     _columns: dict[tuple[str, ...], AnyColumn] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -194,6 +204,10 @@ class EventBatch:
         if len(self.rows) == 0 or not len(positions) or positions.min() >= 0:
             return self.rows[positions] if len(self.rows) else positions
         return np.where(positions >= 0, self.rows[positions], -1)
+
+    def numbers_of(self, positions: Int64Array) -> Int64Array:
+        """The numbers of events in the stream or table that they came in, which tell them apart; see `numbers`."""
+        return self.rows_of(positions) if self.numbers is None else self.numbers[positions]
 
     def _nested(self, path: tuple[str, ...]) -> Any:
         name, *fields = path

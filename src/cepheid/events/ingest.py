@@ -105,7 +105,7 @@ def read_events(table: Any, schema: Schema) -> EventBatch:
         keep[rejected.rows] = False
         rows = np.flatnonzero(keep)
     time_us = times.values if rows is None else times.values[rows]
-    order = _order(table, schema, time_us, rows)
+    order = order_of(table, schema, time_us, rows)
     if order is not None:
         time_us = time_us[order]
         rows = order if rows is None else rows[order]
@@ -147,7 +147,7 @@ def _rejected(schema: Schema, times: EventTimes, untyped: BoolArray | None) -> R
     )
 
 
-def _order(table: Any, schema: Schema, time_us: Int64Array, rows: Int64Array | None) -> Int64Array | None:
+def order_of(table: Any, schema: Schema, time_us: Int64Array, rows: Int64Array | None) -> Int64Array | None:
     """The permutation that puts the events in order, or None where they are."""
     steps_back = time_us[1:] < time_us[:-1]
     if not schema.order:

@@ -43,6 +43,23 @@ def retention(automaton: Automaton) -> tuple[int | None, int | None]:
     """
     if automaton.counts_events and automaton.partition:
         return None, None  # the events of one partition tell nothing of the age of those of another
+    return _reach(automaton)
+
+
+def history(automaton: Automaton) -> int | None:
+    """How far back of the watermark lie the events of matches that are not decided yet, and of the gaps in them.
+
+    Returns:
+        us, or events of a partition where windows count those; None for without end.
+    """
+    n_elements = len(automaton.elements)
+    if n_elements == 1 and automaton.fixed:
+        return 0  # a match is one event, which decides it
+    first, negated = _reach(automaton)
+    return None if first is None or negated is None else max(first, negated)
+
+
+def _reach(automaton: Automaton) -> tuple[int | None, int | None]:
     within, each = automaton.within, automaton.each
     n_positive = automaton.n_positive
     if automaton.sliding:

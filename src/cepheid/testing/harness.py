@@ -14,6 +14,7 @@ from cepheid.engine.composite import events_for
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble
 from cepheid.engine.session import prepare, run, run_outputs, run_plan
+from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.events.types import DataType, Kind
@@ -158,24 +159,36 @@ class EngineRoad:
         batch = read_events(table, schema)
         with nullcontext() if self.room is None else little_room(self.room):
             found = run_plan(self._compiled, batch)
-        names = list(self.bound.variables)
-        numbers = batch.rows_of(found.positions).tolist()
-        variables, offsets, decided = found.variables.tolist(), found.offsets.tolist(), found.decided_us.tolist()
-        start, end = found.window_start_us, found.window_end_us
-        rows: list[tuple[object, ...]] = [()] * len(found)
-        if self.bound.query.returns:
-            output = assemble(self.bound, batch, found)
-            columns = [output[returned.name].to_pylist() for returned in self.bound.returns]
-            rows = list(zip(*columns, strict=True))
-        return [
-            Answer(
-                tuple((names[variables[i]], numbers[i]) for i in range(offsets[m], offsets[m + 1])),
-                None if start is None or end is None else (int(start[m]), int(end[m])),
-                decided[m],
-                rows[m],
-            )
-            for m in range(len(found))
-        ]
+        output = assemble(self.bound, batch, found) if self.bound.query.returns else None
+        return answers_of(self.bound, batch, found, output)
+
+
+def answers_of(bound: BoundQuery, batch: EventBatch, found: Matches, output: Any) -> list[Answer]:
+    """What the engine says of its matches.
+
+    Args:
+        bound: the query.
+        batch: what the matches point into.
+        found: the matches.
+        output: the same as a table where the query has RETURN, else None.
+    """
+    names = list(bound.variables)
+    numbers = batch.numbers_of(found.positions).tolist()
+    variables, offsets, decided = found.variables.tolist(), found.offsets.tolist(), found.decided_us.tolist()
+    start, end = found.window_start_us, found.window_end_us
+    rows: list[tuple[object, ...]] = [()] * len(found)
+    if output is not None:
+        columns = [output[returned.name].to_pylist() for returned in bound.returns]
+        rows = list(zip(*columns, strict=True))
+    return [
+        Answer(
+            tuple((names[variables[i]], numbers[i]) for i in range(offsets[m], offsets[m + 1])),
+            None if start is None or end is None else (int(start[m]), int(end[m])),
+            decided[m],
+            rows[m],
+        )
+        for m in range(len(found))
+    ]
 
 
 def oracle_answers(

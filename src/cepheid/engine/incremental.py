@@ -1,0 +1,136 @@
+"""Runs a plan over a stream that comes in parts: each match once, in the step in which it is decided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cepheid.compiler.columns import KernelEvents
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.matches import Matches
+from cepheid.engine.narrowing import chosen, narrowed
+from cepheid.engine.session import Work, matched
+from cepheid.errors import NotSupportedError
+from cepheid.events.batch import EventBatch
+from cepheid.events.column import Int64Array
+from cepheid.events.reorder import batch_bytes, joined, taken
+from cepheid.plan.dropping import reason_to_keep_all
+from cepheid.plan.retention import history
+
+BEFORE_ALL_US = -(2**63)
+"""The watermark before anything is known."""
+
+AFTER_ALL_US = 2**63 - 1
+"""The watermark after the end of the input."""
+
+
+class Session:
+    """One query over one stream.
+
+    A step keeps the events that can still be in a match which is not decided, and in its gaps: those of the last
+    window. It matches them together with the new ones, and gives the matches whose decision point (SEMANTICS 7.2) lies
+    after the watermark before and not after the one now. What a match is depends on no event further back than that,
+    so these are the matches of the whole stream.
+
+    Attributes:
+        watermark_us: all events up to this time have come.
+    """
+
+    def __init__(self, compiled: CompiledPlan) -> None:
+        """Start at the beginning of a stream.
+
+        Args:
+            compiled: the plan.
+
+        Raises:
+            NotSupportedError: nothing bounds how long events have to be kept.
+        """
+        automaton = compiled.automaton
+        reach = history(automaton)
+        if reach is None:
+            bound = automaton.bound
+            raise NotSupportedError(
+                "a stream keeps the events of partial matches, and nothing in this query says for how long",
+                remedy="give it a window (WITHIN, or WINDOW ... SLIDE), or match a bounded table with cep.match",
+                text=bound.text,
+                span=bound.query.pattern.span,
+            )
+        self._compiled = compiled
+        self._history = reach
+        self._keeps_all = reason_to_keep_all(automaton.bound) is not None
+        self._kept: EventBatch | None = None
+        self.watermark_us = BEFORE_ALL_US
+        self.work = Work()
+
+    @property
+    def decides_late(self) -> bool:
+        """Whether a match may be decided by the time, after its last event."""
+        return bool(self._compiled.needs.fire)
+
+    @property
+    def n_events(self) -> int:
+        """Events that are kept."""
+        return 0 if self._kept is None else len(self._kept)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the events that are kept."""
+        return 0 if self._kept is None else batch_bytes(self._kept)
+
+    def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
+        """Move the watermark.
+
+        Args:
+            ready: the events between the watermark before and this one, in order; its rows are its events. None for
+                none.
+            watermark_us: the watermark now, us; not before the one before.
+
+        Returns:
+            The matches that are decided by now and were not before, and the batch that they point into; None where
+            there are none.
+
+        Raises:
+            DataError: a value does not fit a machine word, or a registered function fails.
+        """
+        before, self.watermark_us = self.watermark_us, watermark_us
+        parts = [part for part in (self._kept, ready) if part is not None]
+        if not parts:
+            return None
+        if ready is None and not self.decides_late:
+            self._kept = self._still_needed(parts[0], None, 0)
+            return None
+        batch = joined(parts)
+        n_before = len(batch) - (0 if ready is None else len(ready))
+        if self._compiled.automaton.counts_events and batch.places is None:
+            batch = replace(batch, places=np.full(len(batch), -1, np.int64))
+        matches, events = matched(self._compiled, batch, work=self.work)
+        self._kept = self._still_needed(batch, events, n_before)
+        decided = matches.decided_us
+        new = (decided > before) & (decided <= watermark_us)
+        if not new.any():
+            return None
+        return narrowed(batch, chosen(matches, new))
+
+    def _still_needed(self, batch: EventBatch, events: KernelEvents | None, n_before: int) -> EventBatch | None:
+        """The events that later steps need, where ``events`` tells which of them fit the pattern."""
+        if self.watermark_us == AFTER_ALL_US:
+            return None
+        if events is not None and events.counted is not None:
+            counted = events.counted
+            batch = replace(batch, places=counted.places)
+            lengths = np.diff(counted.starts)
+            last = lengths - 1 if counted.before is None else counted.before + lengths - 1
+            needed = last[counted.partitions] - counted.places <= self._history
+            needed[events.null_keys] = False
+        elif self._compiled.automaton.counts_events:
+            return batch
+        else:
+            # Both are within 2**62 of the epoch, so that the difference fits.
+            needed = batch.time_us >= max(self.watermark_us, -(2**62)) - self._history
+            if events is not None and events.selected is not None and not self._keeps_all:
+                fits = np.zeros(len(batch), np.bool_)
+                fits[events.selected] = True
+                needed &= fits
+        rows: Int64Array = np.flatnonzero(needed)
+        return taken(batch, rows) if len(rows) else None

@@ -1,0 +1,204 @@
+"""A query over a stream: events in any order in, matches out in the order of their decision points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.composite import ORDER, attributes_read, composites
+from cepheid.engine.incremental import AFTER_ALL_US, BEFORE_ALL_US, Session
+from cepheid.engine.matches import Matches
+from cepheid.engine.order_key import order_keys
+from cepheid.engine.output import assemble
+from cepheid.engine.output_schema import output_schema, time_type
+from cepheid.engine.session import prepare
+from cepheid.errors import NotSupportedError
+from cepheid.events.arrow_memory import texts_of
+from cepheid.events.batch import EventBatch
+from cepheid.events.reorder import ReorderBuffer, part_of_stream
+from cepheid.language.bound import BoundQuery
+from cepheid.language.composite import TIME
+from cepheid.plan.retention import history
+
+
+@dataclass(eq=False)
+class _Stage:
+    """One of the queries that stand behind each other in FROM.
+
+    Attributes:
+        bound: the query.
+        session: what matches it.
+        buffer: its events that the watermark has not passed.
+        delay_us: its matches are known at most so long after their last event.
+    """
+
+    bound: BoundQuery
+    session: Session
+    buffer: ReorderBuffer
+    delay_us: int
+
+
+class Stream:
+    """One query over one stream, with the queries that its events come from (FROM).
+
+    Attributes:
+        watermark_us: all events up to this time have come; the least int64 before anything is known, the greatest
+            after the end of the input.
+        n_arrived: rows that were pushed.
+        n_late: events among them that came at or before the watermark.
+    """
+
+    def __init__(self, bound: BoundQuery, events: Any) -> None:
+        """Start at the beginning of the stream.
+
+        Args:
+            bound: the query, its parameters replaced by values.
+            events: the pyarrow Schema of the events.
+
+        Raises:
+            NotSupportedError: the engine cannot run the query yet, or nothing bounds how long its events are kept.
+        """
+        self.watermark_us = BEFORE_ALL_US
+        self.n_arrived = 0
+        self.n_late = 0
+        self._bound = bound
+        self._stages = [_stage(query) for query in _innermost_first(bound)]
+        for stage in self._stages[:-1]:
+            _require_known_delay(stage)
+        self._read = attributes_read(self._stages[0].bound)
+        self._events = events
+
+    @cached_property
+    def output(self) -> Any:
+        """The pyarrow Schema of the matches.
+
+        Raises:
+            QueryError: two columns would have one name.
+        """
+        return output_schema(self._bound, _events_of(self._bound, self._events))
+
+    def push(self, batch: EventBatch) -> Any:
+        """Take events.
+
+        Args:
+            batch: as it was read; all of its rows count as arrived, rejected ones too.
+
+        Returns:
+            A pyarrow Table of those that are late (SEMANTICS 7.1) and go into no match, in the order of arrival.
+        """
+        numbers = np.arange(self.n_arrived, self.n_arrived + batch.table.num_rows)
+        self.n_arrived += batch.table.num_rows
+        late = batch.time_us <= self.watermark_us
+        n_late = int(np.count_nonzero(late))
+        self.n_late += n_late
+        self._stages[0].buffer.add(part_of_stream(batch, ~late if n_late else None, numbers, self._columns(batch)))
+        if not n_late:
+            return batch.table.slice(0, 0)
+        return part_of_stream(batch, late, numbers, batch.table.column_names).table
+
+    def advance(self, watermark_us: int) -> Any:
+        """Move the watermark; one that lies before it stays where it is.
+
+        Args:
+            watermark_us: all events up to this time have come; `AFTER_ALL_US` at the end of the input.
+
+        Returns:
+            A pyarrow Table of the matches that are decided by now and were not before.
+
+        Raises:
+            DataError: a value does not fit a machine word, or a registered function fails.
+        """
+        found = self.found(watermark_us)
+        return self.output.empty_table() if found is None else assemble(self._bound, *found)
+
+    def found(self, watermark_us: int) -> tuple[EventBatch, Matches] | None:
+        """As `advance`, but the matches by positions in a batch of events; None where there are none."""
+        self.watermark_us = reached = max(self.watermark_us, watermark_us)
+        for stage, following in zip(self._stages, [*self._stages[1:], None], strict=True):
+            reached = max(reached, stage.session.watermark_us)
+            found = stage.session.step(stage.buffer.release(reached), reached)
+            if following is None:
+                break
+            if found is not None:
+                following.buffer.add(_as_events(following.bound, *found))
+            if reached != AFTER_ALL_US:
+                reached = max(BEFORE_ALL_US, reached - stage.delay_us)
+        return found
+
+    def _columns(self, batch: EventBatch) -> list[str]:
+        """The columns that matches are made from."""
+        names: list[str] = batch.table.column_names
+        if self._read is None:
+            return names
+        schema = batch.schema
+        placed = {schema.time, schema.type, *schema.order}
+        return [name for name in names if name in self._read or name in placed]
+
+    @property
+    def n_waiting(self) -> int:
+        """Events that wait for the watermark to pass them."""
+        return sum(len(stage.buffer) for stage in self._stages)
+
+    @property
+    def n_kept(self) -> int:
+        """Events that are kept for matches that are not decided yet."""
+        return sum(stage.session.n_events for stage in self._stages)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of both."""
+        return sum(stage.buffer.n_bytes + stage.session.n_bytes for stage in self._stages)
+
+
+def _innermost_first(bound: BoundQuery) -> list[BoundQuery]:
+    return [bound] if bound.inner is None else [*_innermost_first(bound.inner), bound]
+
+
+def _stage(bound: BoundQuery) -> _Stage:
+    compiled = prepare(bound)
+    return _Stage(bound, Session(compiled), ReorderBuffer(), _delay_us(compiled))
+
+
+def _delay_us(compiled: CompiledPlan) -> int:
+    """How long after its last event a match may be decided, at most."""
+    if not compiled.needs.fire:
+        return 0
+    reach = history(compiled.automaton)
+    assert reach is not None, "a session has one"
+    return AFTER_ALL_US if compiled.automaton.counts_events else reach
+
+
+def _require_known_delay(stage: _Stage) -> None:
+    if stage.delay_us == AFTER_ALL_US:
+        raise NotSupportedError(
+            "the matches of a query whose windows count events may be decided by events that never come, and until "
+            "then the stream cannot know which composite events (FROM) are still to come",
+            remedy="measure the windows of the inner query in time",
+            text=stage.bound.text,
+            span=stage.bound.query.pattern.span,
+        )
+
+
+def _events_of(bound: BoundQuery, events: Any) -> Any:
+    """The Arrow schema of the events of a query, those of the innermost being ``events``."""
+    inner = bound.inner
+    if inner is None:
+        return events
+    given = _events_of(inner, events)
+    schema = output_schema(inner, given)
+    return schema.append(pa.field(TIME, time_type(inner, given))) if inner.returns else schema
+
+
+def _as_events(bound: BoundQuery, events: EventBatch, matches: Matches) -> EventBatch:
+    """Matches of the inner query of ``bound`` as its events."""
+    batch = composites(bound, events, matches)
+    keys = texts_of(order_keys(events, matches))
+    rows = np.arange(len(batch)) if batch.rows is None else batch.rows
+    time_us = np.empty(len(batch), np.int64)
+    time_us[rows] = batch.time_us
+    return EventBatch(table=batch.table.append_column(ORDER, keys), schema=batch.schema, time_us=time_us, numbers=rows)

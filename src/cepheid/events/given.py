@@ -1,0 +1,36 @@
+"""The events that a caller gives, in one of several forms, as one Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cepheid.events.frames import as_arrow
+from cepheid.events.ingest import schema_of
+from cepheid.events.merge import read_tables
+from cepheid.events.schema import Schema
+
+
+def read_given(
+    events: Any, *, time: str, type: str | None, order: str | Sequence[str] | None, time_unit: str | None
+) -> tuple[Any, Schema]:
+    """The events as one Arrow table, and their schema.
+
+    Args:
+        events: a pyarrow Table, a pandas or Polars DataFrame, or several by event type.
+        time, type, order, time_unit: the columns, as in `cepheid.match`.
+
+    Raises:
+        SchemaError: the events have no such columns, or cannot be read as a table.
+    """
+    keys = (order,) if isinstance(order, str) else tuple(order or ())
+    if isinstance(events, Mapping):
+        tables = {name: as_arrow(table, f"the events of {name!r}") for name, table in events.items()}
+        return read_tables(tables, time=time, time_unit=time_unit, type=type or "type", order=keys)
+    table = as_arrow(events)
+    return table, schema_of(table, time=time, time_unit=time_unit, type=type, order=keys)
+
+
+def first_given(events: Any) -> Any:
+    """One table of the kind that the caller gave."""
+    return next(iter(events.values())) if isinstance(events, Mapping) and events else events

@@ -1,0 +1,249 @@
+"""Matches in a stream that comes in parts, in this process: `cepheid.Matcher`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.engine.incremental import AFTER_ALL_US, BEFORE_ALL_US
+from cepheid.engine.stream import Stream
+from cepheid.errors import DataError, SchemaError
+from cepheid.events.event_time import event_times
+from cepheid.events.frames import like_given
+from cepheid.events.given import first_given, read_given
+from cepheid.events.ingest import read_events
+from cepheid.events.schema import TIME_UNITS, Schema
+from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.parameters import with_parameters
+from cepheid.query import Asked, Query, catalog_with
+
+
+class Matcher:
+    """One query over one stream, which comes in parts.
+
+        matcher = cep.Matcher(query, time="ts", type="kind", slack=timedelta(seconds=5))
+        for table in tables:
+            matches = matcher.push(table)
+        rest = matcher.close()
+
+    `push` takes events, in any order. The *watermark* says up to which time all events have come: what is pushed at
+    or before it is late, goes to `late`, and is in no match. A match is given by the first call after which the
+    watermark has reached its decision point: its last event, or, where something must not come or a loop may go on,
+    the end of its window. All calls together give the matches that `cepheid.match` gives for all events that were not
+    late, in the same order, however the stream is cut.
+
+    The watermark moves by `advance` and `close`, and where ``slack`` is given, by each `push`: to the greatest time
+    that was pushed, less the slack and a microsecond. So an event that comes at most ``slack`` after a newer one is on
+    time.
+
+    Memory is bounded by what one window of the query holds, beside the events that the watermark has not passed:
+    `gauge` tells. A query without a window is refused.
+
+    Attributes:
+        late: the late events of the last `push`, as they came, in the kind of table that was pushed.
+        rejected: a pyarrow Table of the rows of the last `push` that could not be read as events: row (int64, counted
+            through all pushes), column and reason (text).
+    """
+
+    def __init__(
+        self,
+        query: Asked,
+        *,
+        time: str,
+        type: str | None = None,
+        order: str | Sequence[str] | None = None,
+        time_unit: str | None = None,
+        parameters: Mapping[str, object] | None = None,
+        catalog: Catalog | None = None,
+        queries: Mapping[str, Asked] | None = None,
+        schema: Any = None,
+        slack: timedelta | int | float | None = None,
+    ) -> None:
+        """Start at the beginning of a stream.
+
+        Args:
+            query, time, type, time_unit, parameters, catalog, queries: see `cepheid.match`.
+            order: the columns that order events of equal time; by default they keep the order in which they come.
+            schema: the columns of the events, as a pyarrow Schema or a table with these columns; by default those of
+                the first push.
+            slack: how much later than newer ones an event may come and still be on time: a timedelta, or a number in
+                ``time_unit``. None: only `advance` and `close` move the watermark.
+
+        Raises:
+            QueryError: the query does not fit the ``schema``, or is one that a stream cannot run
+                (`NotSupportedError`). Where no schema is given, the first `push` tells.
+            SchemaError, ParameterError: the columns or parameters do not do.
+        """
+        self._query = Query.of(query)
+        self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
+        self._parameters = parameters or {}
+        self._catalog = catalog_with(catalog, queries)
+        self._slack_us = None if slack is None else self._duration_us(slack)
+        self._given: Any = None
+        self._arrow: Any = None
+        self._schema: Schema | None = None
+        self._bound: BoundQuery | None = None
+        self._stream: Stream | None = None
+        self._watermark_us = BEFORE_ALL_US
+        self.late: Any = None
+        self.rejected: Any = None
+        if schema is not None:
+            self._bind(*read_given(_empty_of(schema), **self._options))
+
+    def push(self, events: Any) -> Any:
+        """Take events.
+
+        Args:
+            events: as for `cepheid.match`. Every push has the same columns; types that can be cast without loss are.
+
+        Returns:
+            The matches that are decided by now and were not before, as the same kind of table: none where ``slack``
+            is not given, as the watermark stays.
+
+        Warns:
+            UserWarning: events were rejected (no time, no type).
+
+        Raises:
+            QueryError, SchemaError: see `Matcher`; or the columns differ from those before.
+            DataError: the matcher is closed, a value cannot be worked with, or a registered function fails.
+        """
+        if self._watermark_us == AFTER_ALL_US:
+            raise DataError("the matcher is closed: its stream has ended", remedy="start another one")
+        table, schema = read_given(events, **self._options)
+        stream = self._stream
+        if stream is None or self._schema is None:
+            stream = self._bind(table, schema)
+        elif table.schema != self._arrow:
+            table = _in_columns(table, self._arrow, missing_are_null=isinstance(events, Mapping))
+        assert self._schema is not None
+        self._given = first_given(events)
+        first_row = stream.n_arrived
+        batch = read_events(table, self._schema)
+        self.late = like_given(stream.push(batch), self._given)
+        self.rejected = batch.rejected.table(first_row)
+        if len(batch.rejected):
+            counts = ", ".join(f"{n} for {column}" for column, n in batch.rejected.counts.items())
+            warnings.warn(
+                f"{len(batch.rejected)} of {table.num_rows} events were rejected ({counts}): see Matcher.rejected",
+                stacklevel=2,
+            )
+        if self._slack_us is None or not len(batch):
+            return self._moved(self._watermark_us)
+        return self._moved(int(batch.time_us[-1]) - self._slack_us - 1)
+
+    def advance(self, time: datetime | str | int | float) -> Any:
+        """Move the watermark: all events up to ``time`` have been pushed.
+
+        Args:
+            time: a datetime, an ISO text, or a number in ``time_unit``. Times without a zone are UTC. A time before
+                the watermark changes nothing.
+
+        Returns:
+            The matches that are decided by now and were not before, as the kind of table that was pushed last.
+
+        Raises:
+            DataError: ``time`` is none; a value cannot be worked with, or a registered function fails.
+        """
+        return self._moved(self._time_us(time))
+
+    def close(self) -> Any:
+        """End the stream: whatever is decided by the end of the input is given, and nothing is kept.
+
+        Returns:
+            The last matches, as the kind of table that was pushed last.
+
+        Raises:
+            DataError: a value cannot be worked with, or a registered function fails.
+        """
+        return self._moved(AFTER_ALL_US)
+
+    @property
+    def watermark_us(self) -> int | None:
+        """The watermark, us since the epoch; None before it is known, the greatest int64 after `close`."""
+        return None if self._watermark_us == BEFORE_ALL_US else self._watermark_us
+
+    # --- inside ---------------------------------------------------------------------------------------
+
+    def _bind(self, table: Any, schema: Schema) -> Stream:
+        bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
+        stream = Stream(bound, table.schema)
+        stream.watermark_us = self._watermark_us
+        _ = stream.output  # a query whose output cannot be is refused before anything is pushed
+        self._arrow, self._schema, self._bound, self._stream = table.schema, schema, bound, stream
+        return stream
+
+    def _moved(self, watermark_us: int) -> Any:
+        self._watermark_us = max(self._watermark_us, watermark_us)
+        if self._stream is None:  # nothing was pushed, so that not even the columns are known
+            return pa.table({})
+        return like_given(self._stream.advance(self._watermark_us), self._given)
+
+    def _time_us(self, time: datetime | str | int | float) -> int:
+        if isinstance(time, int | float) and self._options["time_unit"] is None:
+            raise DataError(
+                f"{time} is a number, and nothing says in which unit",
+                remedy="give a datetime, or the Matcher a time_unit",
+            )
+        read = event_times(pa.array([time]), self._options["time_unit"], "time")
+        if read.bad is not None:
+            raise DataError(f"the time {read.why(0)}", remedy="give a datetime, an ISO text or a number")
+        return int(read.values[0])
+
+    def _duration_us(self, slack: timedelta | int | float) -> int:
+        unit = self._options["time_unit"]
+        if isinstance(slack, timedelta):
+            us = slack // timedelta(microseconds=1)
+        elif unit is None:
+            raise SchemaError(
+                f"slack={slack} is a number, and nothing says in which unit", remedy="give a timedelta, or a time_unit="
+            )
+        elif unit in TIME_UNITS:
+            us = round(slack * TIME_UNITS[unit])
+        else:
+            raise SchemaError(f"{unit!r} is not a unit of time", remedy=f"use one of {', '.join(TIME_UNITS)}")
+        if us < 0:
+            raise SchemaError(f"slack={slack} is negative", remedy="give 0 or more, or None")
+        return us
+
+
+def _empty_of(schema: Any) -> Any:
+    """A table without rows of these columns."""
+    if isinstance(schema, pa.Schema):
+        return schema.empty_table()
+    if isinstance(schema, Mapping):
+        return {name: _empty_of(table) for name, table in schema.items()}
+    return schema
+
+
+def _in_columns(table: Any, arrow: Any, *, missing_are_null: bool) -> Any:
+    """The table with the columns of the first push, in their types.
+
+    Raises:
+        SchemaError: a column is missing or new, or has values that do not fit its type.
+    """
+    new = [name for name in table.column_names if name not in arrow.names]
+    missing = [] if missing_are_null else [name for name in arrow.names if name not in table.column_names]
+    if new or missing:
+        what = f"have a new column {new[0]!r}" if new else f"lack the column {missing[0]!r}"
+        raise SchemaError(
+            f"the events {what}; the stream began with {', '.join(arrow.names)}",
+            remedy="give every push the same columns, or name them all in schema=",
+        )
+    columns = []
+    for field in arrow:
+        if field.name not in table.column_names:
+            columns.append(pa.nulls(table.num_rows, field.type))
+            continue
+        column = table.column(field.name)
+        try:
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        except pa.ArrowException as error:
+            raise SchemaError(
+                f"the column {field.name!r} is {column.type} here and was {field.type} before: {error}",
+                remedy="give the columns the types of all pushes with schema=",
+            ) from error
+    return pa.table(columns, schema=arrow)
