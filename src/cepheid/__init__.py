@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from cepheid import errors
 
 if TYPE_CHECKING:
+    from cepheid.engine.outputs import Outputs
     from cepheid.language import builder as build
     from cepheid.language.bound import Catalog, Function, Store
     from cepheid.local import match
@@ -30,6 +31,7 @@ __all__ = [
     "Catalog",
     "Function",
     "Matcher",
+    "Outputs",
     "Query",
     "QuerySet",
     "Store",
@@ -44,6 +46,7 @@ _LAZY = {
     "Catalog": "cepheid.language.bound",
     "Function": "cepheid.language.bound",
     "Matcher": "cepheid.matcher",
+    "Outputs": "cepheid.engine.outputs",
     "Query": "cepheid.query",
     "QuerySet": "cepheid.query",
     "Store": "cepheid.language.bound",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engine.composite import events_for
-from cepheid.engine.output import assemble
-from cepheid.engine.session import Work
+from cepheid.engine.matches import Matches
+from cepheid.engine.output import assemble, assemble_timed_out
+from cepheid.engine.outputs import REJECTED, TIMED_OUT, Outputs, asked_outputs
+from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.session import run as run_engine
 from cepheid.engine.together import Found, run_together
 from cepheid.events.arrow_memory import array_of, texts_of
@@ -39,6 +41,7 @@ class Result:
         n_events: events read, rejected ones among them.
         n_null_key: events with NULL in SAME, which are in no partition; composite events (FROM) among them.
         work: what the engine did for the query itself.
+        timed_out: a pyarrow Table of what timed out, as `cepheid.Outputs` says; None where it was not asked for.
     """
 
     matches: Any
@@ -46,6 +49,7 @@ class Result:
     n_events: int
     n_null_key: int
     work: Work
+    timed_out: Any = None
 
     @property
     def n_matches(self) -> int:
@@ -64,6 +68,7 @@ def match(
     parameters: Mapping[str, object] | None = None,
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
+    outputs: str | Collection[str] | None = None,
 ) -> Any:
     """All matches of a query in a table, as the same kind of table; of a set of queries, a table for each.
 
@@ -79,19 +84,23 @@ def match(
         parameters: values for the query's parameters (``:limit``).
         catalog: functions and stores that the query names.
         queries: the queries whose matches may be the events of this one or of each other (``FROM name``), by name.
+        outputs: some of ``matches``, ``timed_out`` and ``rejected``; without it, the matches alone.
 
     Returns:
         RETURN's columns, or the default ones: ``match_id``, first and last time, SAME's attributes, and a struct for
         each variable. Matches come in the order in which they were decided. For a set of queries, a dict from the
-        name of each to its matches, which are those that it has alone.
+        name of each to its matches, which are those that it has alone. With ``outputs``, `cepheid.Outputs` in place of
+        each table of matches: tables of the same kind under those names. Of ``rejected`` the columns are ``row`` in the
+        caller's table (through all tables, where there are several), ``column`` and ``reason``.
 
     Warns:
-        UserWarning: events were rejected (no time, no type).
+        UserWarning: events were rejected (no time, no type), and ``rejected`` is not asked for.
 
     Raises:
         QueryError: the query does not fit the events, or cannot be run yet (`NotSupportedError`).
-        SchemaError, DataError, ParameterError: the events or parameters do not do.
+        SchemaError, DataError, ParameterError: the events or parameters do not do; there is no such output.
     """
+    asked = None if outputs is None else asked_outputs(outputs)
     options: dict[str, Any] = {
         "time": time,
         "type": type,
@@ -101,14 +110,25 @@ def match(
         "catalog": catalog,
         "queries": queries,
     }
+    if asked is not None:
+        options |= {"reject_null_keys": REJECTED in asked, "timed_out": TIMED_OUT in asked}
     given = first_given(events)
+
+    def given_back(result: Result) -> Any:
+        if asked is None:
+            return like_given(result.matches, given)
+        tables = {name: like_given(getattr(result, name), given) for name in asked}
+        return Outputs(**tables)
+
     if isinstance(query, QuerySet):
         results = run_set(events, query, **options)
+    else:
+        results = {"": run(events, query, **options)}
+    if asked is None or REJECTED not in asked:
         _warn_of_rejected(next(iter(results.values())))
-        return {name: like_given(result.matches, given) for name, result in results.items()}
-    result = run(events, query, **options)
-    _warn_of_rejected(result)
-    return like_given(result.matches, given)
+    if isinstance(query, QuerySet):
+        return {name: given_back(result) for name, result in results.items()}
+    return given_back(results[""])
 
 
 def _warn_of_rejected(result: Result) -> None:
@@ -117,7 +137,8 @@ def _warn_of_rejected(result: Result) -> None:
         reasons = pc.value_counts(result.rejected["reason"]).to_pylist()
         said = "; ".join(f"{entry['counts']} x {entry['values']}" for entry in reasons[:5])
         warnings.warn(
-            f"{n_rejected} of {result.n_events} events were rejected ({said}); cepheid.local.run returns them",
+            f"{n_rejected} of {result.n_events} events were rejected ({said}); "
+            'outputs=("matches", "rejected") returns them',
             stacklevel=3,
         )
 
@@ -134,12 +155,14 @@ def run(
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
     reject_null_keys: bool = False,
+    timed_out: bool = False,
 ) -> Result:
     """The same as `match`, with what was rejected and what it took.
 
     Args:
         events, query, time, type, order, time_unit, parameters, catalog, queries: see `match`.
         reject_null_keys: list events with NULL in SAME among the rejected ones (of those read, not composite ones).
+        timed_out: find what timed out, too.
 
     Raises:
         as `match`.
@@ -149,10 +172,14 @@ def run(
     bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
     works: list[Work] = []
-    own = events_for(bound, batch, works)
+    own = events_for(bound, batch, works, whole=timed_out)
     work = Work()
-    matches = run_engine(bound, own, work=work)
-    return _result(bound, batch, Found(own, matches, (*works, work)), reject_null_keys=reject_null_keys)
+    left: Matches | None = None
+    if timed_out:
+        matches, left = run_outputs(prepare(bound, timed_out=True), own, work=work)
+    else:
+        matches = run_engine(bound, own, work=work)
+    return _result(bound, batch, Found(own, matches, (*works, work), left), reject_null_keys=reject_null_keys)
 
 
 def run_set(
@@ -167,11 +194,12 @@ def run_set(
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
     reject_null_keys: bool = False,
+    timed_out: bool = False,
 ) -> dict[str, Result]:
     """The same as `run` for each query of a set, in one pass over the events.
 
     Args:
-        events, time, type, order, time_unit, catalog, queries, reject_null_keys: see `run`.
+        events, time, type, order, time_unit, catalog, queries, reject_null_keys, timed_out: see `run`.
         queries_asked: the set.
         parameters: values for the parameters of the queries; each gets those that it names.
 
@@ -184,7 +212,7 @@ def run_set(
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
-    found = run_together(bounds, batch)
+    found = run_together(bounds, batch, timed_out=timed_out)
     return {name: _result(bounds[name], batch, one, reject_null_keys=reject_null_keys) for name, one in found.items()}
 
 
@@ -199,6 +227,7 @@ def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_k
         n_events=len(batch.table),
         n_null_key=sum(work.n_null_key for work in found.works),
         work=found.works[-1],
+        timed_out=None if found.timed_out is None else assemble_timed_out(bound, found.events, found.timed_out),
     )
 
 

@@ -144,3 +144,12 @@ class Bindings:
             for row in rows
         ]
         return sets, of_match.reshape(-1).astype(np.int64, copy=False)
+
+
+class PartialBindings(Bindings):
+    """The same of partial matches: a variable that no event has been taken for is not there."""
+
+    def not_taken(self, variable: str) -> BoolArray | None:
+        """Where a variable has no event; None for nowhere."""
+        absent = self.elements(variable).counts == 0
+        return absent if absent.any() else None

@@ -46,13 +46,16 @@ class CompositeBatch(EventBatch):
         return super().column(path)
 
 
-def events_for(bound: BoundQuery, batch: EventBatch, works: list[Work] | None = None) -> EventBatch:
+def events_for(
+    bound: BoundQuery, batch: EventBatch, works: list[Work] | None = None, *, whole: bool = False
+) -> EventBatch:
     """The events that a query is matched in: those of the batch, or with FROM the composite events made of them.
 
     Args:
         bound: the query, its parameters replaced by values.
         batch: the events that were read.
         works: gets what was done for each query under this one, the innermost first, where given.
+        whole: composite events have all their attributes, not only those that the query reads.
 
     Raises:
         NotSupportedError: an inner query has a meaning that the engine cannot run yet.
@@ -65,7 +68,7 @@ def events_for(bound: BoundQuery, batch: EventBatch, works: list[Work] | None = 
     matches = run(bound.inner, events, work=work)
     if works is not None:
         works.append(work)
-    return composites(bound, events, matches)
+    return composites(bound, events, matches, whole=whole)
 
 
 def composites(bound: BoundQuery, events: EventBatch, matches: Matches, *, whole: bool = False) -> EventBatch:

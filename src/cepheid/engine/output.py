@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cepheid.compiler.vector import Resolve, evaluate
 from cepheid.engine.aggregates import aggregated, counted, extremes
-from cepheid.engine.bindings import Bindings, Elements
+from cepheid.engine.bindings import Bindings, Elements, PartialBindings
 from cepheid.engine.match_id import match_ids
 from cepheid.engine.matches import Matches
 from cepheid.engine.output_schema import (
@@ -21,6 +21,7 @@ from cepheid.engine.output_schema import (
     given_type,
     is_each_element,
     output_columns,
+    timed_out_columns,
 )
 from cepheid.errors import DataError, NotSupportedError
 from cepheid.events.arrow_memory import array_of
@@ -68,7 +69,24 @@ def assemble(
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
+def assemble_timed_out(bound: BoundQuery, batch: EventBatch, timed_out: Matches) -> Any:
+    """What timed out as a pyarrow Table with the schema that `timed_out_schema` gives, one row each, in its order.
+
+    Args:
+        bound, batch: see `assemble`.
+        timed_out: from `engine.session.run_outputs`.
+
+    Raises:
+        DataError: lists have too many elements.
+    """
+    columns = timed_out_columns(bound, batch.table.schema)
+    rows = _Rows(bound, batch, timed_out, PartialBindings(bound, timed_out), "")
+    schema = pa.schema([pa.field(column.name, column.type) for column in columns])
+    return pa.Table.from_arrays([rows.array(column) for column in columns], schema=schema)
+
+
 _MOST_ELEMENTS = 2**31 - 1
+_END_OF_INPUT_US = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +117,10 @@ class _Rows:
                 return self._time_of(self.bindings.first, arrow)
             case About.LAST_TIME:
                 return self._time_of(self.bindings.last, arrow)
+            case About.CLOSED_TIME:
+                closed = self.matches.decided_us
+                valid = closed != _END_OF_INPUT_US
+                return arrow_of(Column(np.where(valid, closed, 0), valid, TIMESTAMP), arrow)
             case About.WINDOW_START:
                 bounds = self.matches.window_start_us
             case About.WINDOW_END:

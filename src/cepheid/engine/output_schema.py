@@ -24,6 +24,7 @@ class About(Enum):
     LAST_TIME = "last_time"
     WINDOW_START = "window_start"
     WINDOW_END = "window_end"
+    CLOSED_TIME = "closed_time"
 
 
 _WINDOW = (About.WINDOW_START, About.WINDOW_END)
@@ -78,6 +79,28 @@ def output_schema(bound: BoundQuery, events: Any, *, with_match_id: bool | None 
     """The pyarrow Schema of `output_columns`."""
     columns = output_columns(bound, events, with_match_id=with_match_id)
     return pa.schema([pa.field(column.name, column.type) for column in columns])
+
+
+def timed_out_columns(bound: BoundQuery, events: Any) -> tuple[OutputColumn, ...]:
+    """The columns of what timed out: those of matches without RETURN, and the time when the window closed.
+
+    Args:
+        bound: the query.
+        events: the pyarrow Schema of the events.
+
+    Raises:
+        QueryError: two columns would have one name.
+    """
+    first, last, *others = _default_columns(bound, events)
+    closed = OutputColumn(About.CLOSED_TIME.value, time_type(bound, events), About.CLOSED_TIME)
+    columns = [first, last, closed, *others]
+    _check_names(bound, columns)
+    return tuple(columns)
+
+
+def timed_out_schema(bound: BoundQuery, events: Any) -> Any:
+    """The pyarrow Schema of `timed_out_columns`."""
+    return pa.schema([pa.field(column.name, column.type) for column in timed_out_columns(bound, events)])
 
 
 def _default_columns(bound: BoundQuery, events: Any) -> list[OutputColumn]:

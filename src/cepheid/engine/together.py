@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from cepheid.compiler.event_index import EventIndex
 from cepheid.engine.composite import composites
 from cepheid.engine.matches import Matches
-from cepheid.engine.session import Work, prepare, run_plan
+from cepheid.engine.session import Work, prepare, run_outputs, run_plan
 from cepheid.errors import CepheidError
 from cepheid.events.batch import EventBatch
 from cepheid.language.bound import BoundQuery
@@ -22,11 +22,13 @@ class Found:
         events: what it was matched in: the events that were read, or composite ones.
         matches: its matches, which point into ``events``.
         works: what was done for the queries under it (FROM), the innermost first, and for itself.
+        timed_out: what timed out, where it was asked for.
     """
 
     events: EventBatch
     matches: Matches
     works: tuple[Work, ...]
+    timed_out: Matches | None = None
 
 
 @dataclass(eq=False)
@@ -38,9 +40,11 @@ class Together:
 
     Attributes:
         batch: the events that were read.
+        timed_out: the queries of which to find what timed out, too.
     """
 
     batch: EventBatch
+    timed_out: frozenset[str] = frozenset()
     _found: dict[str, Found] = field(default_factory=dict)
     _events: dict[str | None, EventBatch] = field(default_factory=dict)
     _indexes: dict[str | None, EventIndex] = field(default_factory=dict)
@@ -64,22 +68,27 @@ class Together:
         if source is not None:
             works = self._found[source].works
         work = Work()
-        matches = run_plan(prepare(bound), self._events[source], work=work, index=self._indexes[source])
-        self._found[name] = Found(self._events[source], matches, (*works, work))
+        events, index = self._events[source], self._indexes[source]
+        if name in self.timed_out:
+            matches, left = run_outputs(prepare(bound, timed_out=True), events, work=work, index=index)
+            self._found[name] = Found(events, matches, (*works, work), left)
+        else:
+            self._found[name] = Found(events, run_plan(prepare(bound), events, work=work, index=index), (*works, work))
         return self._found[name]
 
 
-def run_together(bounds: Mapping[str, BoundQuery], batch: EventBatch) -> dict[str, Found]:
+def run_together(bounds: Mapping[str, BoundQuery], batch: EventBatch, *, timed_out: bool = False) -> dict[str, Found]:
     """The matches of each query, as if it were run alone.
 
     Args:
         bounds: name -> query, its parameters replaced by values.
         batch: the events.
+        timed_out: find what timed out, too.
 
     Raises:
         NotSupportedError, DataError: as `Together.run`, with the name of the query.
     """
-    together = Together(batch)
+    together = Together(batch, frozenset(bounds if timed_out else ()))
     found = {}
     for name, bound in bounds.items():
         try:

@@ -1,0 +1,48 @@
+"""What a query gives beside its matches (SEMANTICS 7.3): the outputs that can be asked for by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from cepheid.errors import SchemaError
+
+MATCHES, TIMED_OUT, REJECTED = "matches", "timed_out", "rejected"
+NAMES = (MATCHES, TIMED_OUT, REJECTED)
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """The outputs of a query that were asked for, a table or DataFrame each; None for one that was not.
+
+    Attributes:
+        matches: the matches, as without ``outputs=``.
+        timed_out: what was left when its window closed before the pattern was complete: a row for each run (``next``),
+            or each prefix of a match that nothing could be added to (``any``). Columns: ``first_time`` and
+            ``last_time`` of its events, ``closed_time``, when its window closed (NULL: at the end of the input),
+            the bounds of the window where windows slide, the attributes of SAME, and the variables as in the default
+            output, NULL for those that no event has been taken for. RETURN has no say in them.
+        rejected: events that could not be placed, with the reason: malformed ones (no time, a time that cannot be
+            read, no type) and those with NULL in SAME, which are in no partition.
+    """
+
+    matches: Any = None
+    timed_out: Any = None
+    rejected: Any = None
+
+
+def asked_outputs(outputs: str | Collection[str]) -> frozenset[str]:
+    """The names in ``outputs=``.
+
+    Raises:
+        SchemaError: there is no such output, or none is named.
+    """
+    names = frozenset((outputs,) if isinstance(outputs, str) else outputs)
+    unknown = sorted(str(name) for name in names - frozenset(NAMES))
+    if unknown or not names:
+        raise SchemaError(
+            f"there is no output {unknown[0]!r}" if unknown else "outputs= names none",
+            remedy=f"name some of {', '.join(NAMES)}, or leave outputs= out for the matches alone",
+        )
+    return names
