@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import os
 import stat
 import sys
@@ -13,12 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
+from cepheid.compiler.machine_code import MachineCode, MachineFunction, assembled, processor
 from cepheid.errors import SetupError
+from cepheid.kernels.jit import ENABLED, OPTIMIZATION, Compilable
 
 _LOCK = threading.RLock()
-T = TypeVar("T")
+Kernel: TypeAlias = Callable[..., int]
+"""A kernel that can be called from Python: machine code, or the Python function where there is no compiling."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,9 @@ class Kernels:
         helpers: what ``advance`` calls by address.
     """
 
-    advance: Callable[..., int]
-    fire: Callable[..., int]
-    helpers: tuple[Callable[..., Any], ...]
+    advance: Kernel
+    fire: Kernel
+    helpers: tuple[Kernel, ...]
 
 
 def cache_root() -> Path:
@@ -81,23 +85,31 @@ def _require_private(folder: Path) -> None:
         )
 
 
+def _numba() -> Path:
+    """The folder of Numba, which is not imported."""
+    found = importlib.util.find_spec("numba")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
 def cache_folder() -> Path | None:
     """The folder for this version of the kernels; None (with a warning) where none can be made.
 
-    Its name is a hash of all sources in ``kernels``, of Numba's and Python's version: Numba itself does not notice
-    an edit in a helper that a cached function calls.
+    Its name is a hash of all sources in ``kernels``, of Numba's and Python's version, and of the processor, whose
+    instructions the code consists of.
 
     Raises:
         SetupError: the folder exists and others can write to it.
     """
-    from importlib.metadata import version
-
     sources = Path(__file__).parent.parent / "kernels"
     digest = hashlib.sha256()
     for source in sorted(sources.glob("*.py")):
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
-    digest.update(f"{version('numba')} {sys.version}".encode())
+    # Its file, for to ask Python for the version of a package takes longer than to load a kernel.
+    digest.update((_numba() / "_version.py").read_bytes())
+    digest.update(f"{sys.version} {processor()}".encode())
     root = cache_root()
     folder = root / digest.hexdigest()[:32]
     try:
@@ -117,99 +129,18 @@ def cache_folder() -> Path | None:
 
 @cache
 def kernels(needs: Needs) -> Kernels:
-    """The kernels for a plan. The first call in a process imports Numba; the first in an environment compiles.
+    """The kernels for a plan. The first call of a kind in an environment imports Numba and compiles.
 
     Raises:
         SetupError: the cache folder is not safe to use.
     """
-    return _compiled(lambda: _kernels(needs))
 
-
-@cache
-def chain_kernel() -> Callable[..., int]:
-    """The kernel that steps plans that are chains: `kernels.advance_chain`."""
-
-    def load() -> Callable[..., int]:
-        found: Callable[..., int] = importlib.import_module("cepheid.kernels.advance_chain").advance_chain
-        return found
-
-    return _compiled(load)
-
-
-@cache
-def text_kernel() -> Callable[..., None]:
-    """The kernel that looks texts up: `kernels.texts`."""
-
-    def load() -> Callable[..., None]:
-        found: Callable[..., None] = importlib.import_module("cepheid.kernels.texts").look_up_texts
-        return found
-
-    return _compiled(load)
-
-
-@cache
-def order_kernel(*, varying: bool) -> Callable[..., Any]:
-    """The kernel that sorts matches of varying length, or of one: `kernels.order_varying`, `kernels.order_fixed`."""
-
-    def load() -> Callable[..., Any]:
-        module = importlib.import_module(f"cepheid.kernels.{'order_varying' if varying else 'order_fixed'}")
-        found: Callable[..., Any] = module.order_varying if varying else module.sort_fixed
-        return found
-
-    return _compiled(load)
-
-
-@cache
-def relinkers() -> tuple[Callable[..., None], Callable[..., None]]:
-    """The kernels that fill a pool which has grown: for partial matches, and for events kept for NOT."""
-
-    def load() -> tuple[Callable[..., None], Callable[..., None]]:
-        module = importlib.import_module("cepheid.kernels.relink")
-        return module.relink, module.relink_kept
-
-    return _compiled(load)
-
-
-def _compiled(load: Callable[[], T]) -> T:
-    """What ``load`` gives, with Numba set up for the kernels that it imports."""
-    with _LOCK:
-        jit: Any = importlib.import_module("cepheid.kernels.jit")
-        if not jit.ENABLED:
-            return load()
-        config: Any = importlib.import_module("numba.core.config")
-
-        folder = _cache_folder_once()
-        jit.CACHED = folder is not None
-        # Numba reads these when a kernel module is imported, which compiles it or takes its code from disk. The
-        # kernels branch all the time: vectorizing gains nothing and costs half of the time to compile.
-        wanted: dict[str, Any] = {"OPT": type(config.OPT)(jit.OPTIMIZATION), "LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 0}
-        if folder is not None:
-            wanted["CACHE_DIR"] = str(folder)
-        before = {name: getattr(config, name) for name in wanted}
-        try:
-            for name, value in wanted.items():
-                setattr(config, name, value)
-            return load()
-        finally:
-            for name, value in before.items():
-                setattr(config, name, value)
-
-
-@cache
-def _cache_folder_once() -> Path | None:
-    return cache_folder()
-
-
-def _kernels(needs: Needs) -> Kernels:
-    def load(module: str, name: str) -> Any:
-        return getattr(importlib.import_module(f"cepheid.kernels.{module}"), name)
-
-    def needed(want: bool, module: str, name: str, otherwise: str) -> Any:
-        return load(module, name) if want else load("signatures", otherwise)
+    def needed(want: bool, module: str, name: str, otherwise: str) -> Kernel:
+        return _kernel(module, name) if want else _kernel("signatures", otherwise)
 
     fire = needed(needs.fire, "endings", "fire", "no_ending")
     return Kernels(
-        advance=load("advance", "advance"),
+        advance=_kernel("advance", "advance"),
         fire=fire,
         helpers=(
             needed(needs.large, "conditions", "holds_at_large", "no_helper"),
@@ -220,3 +151,70 @@ def _kernels(needs: Needs) -> Kernels:
             fire,
         ),
     )
+
+
+def chain_kernel() -> Kernel:
+    """The kernel that steps plans that are chains: `kernels.advance_chain`."""
+    return _kernel("advance_chain", "advance_chain")
+
+
+def text_kernel() -> Kernel:
+    """The kernel that looks texts up: `kernels.texts`."""
+    return _kernel("texts", "look_up_texts")
+
+
+def order_kernel(*, varying: bool) -> Kernel:
+    """The kernel that sorts matches of varying length, or of one: `kernels.order_varying`, `kernels.order_fixed`."""
+    return _kernel("order_varying", "order_varying") if varying else _kernel("order_fixed", "sort_fixed")
+
+
+def relinkers() -> tuple[Kernel, Kernel]:
+    """The kernels that fill a pool which has grown: for partial matches, and for events kept for NOT."""
+    return _kernel("relink", "relink"), _kernel("relink", "relink_kept")
+
+
+_loaded: dict[tuple[str, str], Kernel] = {}
+
+
+def _kernel(module: str, name: str) -> Kernel:
+    """A kernel by its module in `kernels` and its name: from its file, or compiled."""
+    found = _loaded.get((module, name))
+    if found is None:
+        with _LOCK:
+            found = _loaded[module, name] = _load(module, name)
+    return found
+
+
+def _load(module: str, name: str) -> Kernel:
+    if not ENABLED:
+        interpreted: Kernel = getattr(importlib.import_module(f"cepheid.kernels.{module}"), name)
+        return interpreted
+    folder = _cache_folder_once()
+    path = None if folder is None else folder / f"{module}.{name}"
+    code = None if path is None else MachineCode.read(path)
+    if code is None:
+        code = _compile(module, name)
+        if path is not None:
+            code.save(path)
+    return MachineFunction(code)
+
+
+def _compile(module: str, name: str) -> MachineCode:
+    config: Any = importlib.import_module("numba.core.config")
+    # Numba reads these as it compiles. The kernels branch all the time: vectorizing gains nothing and costs half of the
+    # time to compile.
+    wanted: dict[str, Any] = {"OPT": type(config.OPT)(OPTIMIZATION), "LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 0}
+    before = {option: getattr(config, option) for option in wanted}
+    try:
+        for option, value in wanted.items():
+            setattr(config, option, value)
+        compilable: Compilable = getattr(importlib.import_module(f"cepheid.kernels.{module}"), name).compilable
+        return assembled(*compilable.compiled(), compilable.kinds, OPTIMIZATION)
+    finally:
+        for option, value in before.items():
+            setattr(config, option, value)
+
+
+@cache
+def _cache_folder_once() -> Path | None:
+    return cache_folder()

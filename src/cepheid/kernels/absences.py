@@ -72,7 +72,7 @@ def _in_window(left: int, right: int, trailing: bool, time: int, row: int, plan:
     return True
 
 
-@kernel(address=True)
+@kernel(entry=True)
 def free_of(
     first: int,
     last: int,
@@ -123,7 +123,7 @@ def free_of(
     return 1
 
 
-@kernel(address=True)
+@kernel(entry=True)
 def keep_event(
     fit: int,
     number: int,

@@ -76,7 +76,7 @@ def float_of_sum(held: int, pool: Ints) -> float:
     return float(kept) * float(1 << shift)
 
 
-@kernel(address=True)
+@kernel(entry=True)
 def tally_event(
     at: int,
     row: int,

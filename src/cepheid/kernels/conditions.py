@@ -425,7 +425,7 @@ def _stack(
     return 1 if pool[tag] == VALUE and pool[base_ints + tag] == 1 else 0
 
 
-@kernel(address=True)
+@kernel(entry=True)
 def holds_at_large(
     at: int,
     row_id: int,

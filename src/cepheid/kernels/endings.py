@@ -61,7 +61,7 @@ from cepheid.kernels.rows import INT_MAX, row_of
 from cepheid.kernels.signatures import Free, Helper
 
 
-@kernel(address=True)
+@kernel(entry=True)
 def accepts(
     at: int,
     row_id: int,

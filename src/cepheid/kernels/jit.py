@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -15,20 +16,19 @@ ENABLED = os.environ.get("CEPHEID_JIT", "1") != "0"
 OPTIMIZATION = 1
 """LLVM's level: 2 takes a fifth longer to compile and runs no faster."""
 
-CACHED = False
-"""Whether machine code is kept on disk; `compiler.load` sets it, with the folder, before it imports a kernel."""
-
 
 @cache
 def _machine_types() -> dict[str, Any]:
     """The machine type of each annotation that a kernel may have."""
     from numba import types
 
+    from cepheid.kernels.called import Called
+
     word, real, truth = types.int64, types.float64, types.boolean
     ints, floats, nulls = types.int64[::1], types.float64[::1], types.uint8[::1]
     arrays = (ints, ints, floats, ints, floats, nulls)  # plan, pool, reals, ints, floats, nulls
-    helper = types.FunctionType(word(*[word] * 5, *arrays))
-    free = types.FunctionType(word(*[word] * 3, *arrays, helper))
+    helper = Called(word, *[word] * 5, *arrays)
+    free = Called(word, *[word] * 3, *arrays, helper)
     return {
         "int": word,
         "float": real,
@@ -42,13 +42,33 @@ def _machine_types() -> dict[str, Any]:
         # kernels that are called by address: see `signatures`
         "Helper": helper,
         "Free": free,
-        "Ending": types.FunctionType(word(*[word] * 3, *arrays, ints, helper, free)),
+        "Ending": Called(word, *[word] * 3, *arrays, ints, helper, free),
     }
 
 
-def kernel(
-    *, entry: bool = False, address: bool = False, inline: bool = False, macro: bool = False
-) -> Callable[[F], F]:
+@dataclass(frozen=True)
+class Compilable:
+    """A kernel that is called from outside or by its address, before it is compiled.
+
+    Attributes:
+        dispatcher: Numba's.
+        signature: Numba's types of the result and of the arguments.
+        kinds: the annotations of the arguments.
+    """
+
+    dispatcher: Any
+    signature: Any
+    kinds: tuple[str, ...]
+
+    def compiled(self) -> tuple[str, str]:
+        """LLVM's code of it and of all it calls, and the name that it has there."""
+        self.dispatcher.compile(self.signature)
+        arguments = self.signature.args
+        symbol: str = self.dispatcher.overloads[arguments].fndesc.llvm_func_name
+        return self.dispatcher.inspect_llvm(arguments), symbol
+
+
+def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) -> Callable[[F], F]:
     """Compile a function when a kernel that uses it is compiled.
 
     The signature is read from the annotations: Numba would otherwise compile once more for every argument that is
@@ -57,9 +77,8 @@ def kernel(
     on several threads.
 
     Args:
-        entry: it is called from outside: compile it when its module is imported, or take its machine code, with that
-            of all it calls, from disk.
-        address: the same for one that other kernels call by address, and nobody else.
+        entry: it is called from outside, or by its address, too: it has an attribute ``compilable``, a `Compilable`,
+            whose machine code, with that of all it calls, `compiler.load` loads.
         inline: paste its machine code into the callers (the inner loops).
         macro: paste it into the callers before they are typed; for one line or two.
     """
@@ -75,15 +94,13 @@ def kernel(
             return pasted
         known = _machine_types()
         *arguments, result = (known[str(a)] for a in _annotations(function))
-        if address:
-            options["no_cpython_wrapper"] = True
-        if entry or address:
-            compiled: F = numba.njit(result(*arguments), cache=CACHED, **options)(function)
-            return compiled
         options |= {"forceinline": inline, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         helper = numba.njit(**options)(function)
         template_of = helper.get_call_template
         helper.get_call_template = lambda args, kws: template_of(tuple(arguments), {})
+        if entry:
+            *kinds, _ = (str(a) for a in _annotations(function))
+            helper.compilable = Compilable(helper, result(*arguments), tuple(kinds))
         called: F = helper
         return called
 

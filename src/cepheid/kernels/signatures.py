@@ -19,7 +19,7 @@ Ending: TypeAlias = Callable[..., int]
 """`endings.accepts`, `endings.fire`: three ints, all arrays, `conditions.holds_at_large` and `absences.free_of`."""
 
 
-@kernel(address=True)
+@kernel(entry=True)
 def no_helper(
     a: int,
     b: int,
@@ -37,7 +37,7 @@ def no_helper(
     return 0
 
 
-@kernel(address=True)
+@kernel(entry=True)
 def no_free(
     a: int,
     b: int,
@@ -54,7 +54,7 @@ def no_free(
     return 0
 
 
-@kernel(address=True)
+@kernel(entry=True)
 def no_ending(
     a: int,
     b: int,
