@@ -6,8 +6,8 @@
     cep.match(table, query, time="ts", type="kind")    # a pandas, Polars or Arrow table, in this process
     cep.detect(df, query, time="ts", type="kind")      # a Spark DataFrame
 
-Nothing heavy is imported before it is used: PySpark comes with the first `detect`, Numba with the first `match` that compiles
-something (its machine code is kept).
+Nothing heavy is imported before it is used: PySpark comes with the first `detect`, Numba when a kernel is first
+compiled (later processes find its machine code on disk).
 """
 
 from __future__ import annotations
