@@ -27,6 +27,12 @@ from cepheid.language.bound import Catalog, Store
 from cepheid.query import Query
 from tests.conformance.notation import Case, literal
 
+ROOT = Path(__file__).resolve().parents[2]
+SEMANTICS = ROOT / "docs" / "semantics.md"
+DIFFERENCES = ROOT / "docs" / "differences.md"
+DOCUMENTS = (SEMANTICS, DIFFERENCES)
+"""The pages whose text blocks are examples."""
+
 _BLOCK = re.compile(r"^( *)```text\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _LINE = re.compile(
     r"(events|query|match|none|watermark|timed out|late|rejected|returns|store|named)\b\s*(.*)", re.DOTALL
@@ -88,6 +94,11 @@ def blocks(path: Path) -> Iterator[tuple[int, str]]:
 def cases(path: Path) -> list[Case]:
     """Every query in the documentation with what it says of its matches."""
     return [case for line, text in blocks(path) for case in _cases(f"{path.name}:{line}", text)]
+
+
+def documented_cases() -> list[Case]:
+    """Those of every page."""
+    return [case for path in DOCUMENTS for case in cases(path)]
 
 
 def _cases(name: str, text: str) -> list[Case]:

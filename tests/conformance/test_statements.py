@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from tests.conformance.cases import CASES
-from tests.conformance.documented import cases
+from tests.conformance.documented import ROOT, SEMANTICS, cases
 from tests.conformance.statements import STATEMENTS, Statement
-
-ROOT = Path(__file__).resolve().parents[2]
-SEMANTICS = ROOT / "docs" / "semantics.md"
-
 
 QUERIES = {case.query for case in cases(SEMANTICS)}
 

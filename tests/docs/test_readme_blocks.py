@@ -17,8 +17,9 @@ import cepheid
 from tests.docs.blocks import ROOT, Block, all_blocks, blocks_of
 
 BLOCKS = all_blocks()
-LANGUAGES = {"python", "cepheid", "sh", "text", "toml", "json", "mermaid", "sql", ""}
-TAGS = {"python": {"spark"}, "cepheid": {"wrong"}, "sh": {"run"}}
+LANGUAGES = {"python", "cepheid", "sh", "text", "toml", "json", "mermaid", "sql", "java", ""}
+# `other` is a query in the language of another system, which is not run.
+TAGS = {"python": {"spark"}, "cepheid": {"wrong"}, "sh": {"run"}, "sql": {"other"}, "java": {"other"}}
 
 
 def _runs(block: Block) -> bool:
