@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from cepheid.engine.composite import events_for
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble, assemble_timed_out
-from cepheid.engine.outputs import REJECTED, TIMED_OUT, Outputs, asked_outputs
+from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked_outputs
 from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.session import run as run_engine
 from cepheid.engine.together import Found, run_together
@@ -26,8 +26,6 @@ from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.parameters import with_parameters
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
-
-NULL_KEY = "NULL in SAME: the event is in no partition"
 
 
 @dataclass(frozen=True, eq=False)

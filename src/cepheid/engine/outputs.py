@@ -11,6 +11,9 @@ from cepheid.errors import SchemaError
 MATCHES, TIMED_OUT, REJECTED = "matches", "timed_out", "rejected"
 NAMES = (MATCHES, TIMED_OUT, REJECTED)
 
+NULL_KEY = "NULL in SAME: the event is in no partition"
+"""Why an event without a key is rejected."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outputs:

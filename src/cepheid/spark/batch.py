@@ -96,11 +96,22 @@ class Placed:
 
 
 def place(
-    events: Events, bounds: Sequence[BoundQuery], n_partitions: int | None, observation: Observation | None = None
+    events: Events,
+    bounds: Sequence[BoundQuery],
+    n_partitions: int | None,
+    observation: Observation | None = None,
+    *,
+    timed_out: bool = False,
 ) -> Placed:
-    """The events that can matter to queries whose events are spread alike (`spread_by`), spread."""
+    """The events that can matter to queries whose events are spread alike (`spread_by`), spread.
+
+    Args:
+        events, bounds, n_partitions, observation: as in `detect`.
+        timed_out: they are to find what timed out: all events of one SAME stay together, those around a piece of time
+            are those that can continue what began in it, and no key is inferred.
+    """
     source = Source(spark.StructType(events.schema.spark.fields))
-    keys = _keys(bounds[0], source)
+    keys = _keys(bounds[0], source, infer=not timed_out)
     pruned, kept = _pruned(events.schema, bounds)
     frame = events.frame
     if observation is not None:
@@ -112,7 +123,7 @@ def place(
         if len(known) == len(fits):
             frame = frame.where(balanced_or(known))
     frame = frame.select(*(named(name) for name in pruned.spark.names))
-    spread = _spread(Events(frame, pruned), kept, keys, n_partitions)
+    spread = _spread(Events(frame, pruned), kept, keys, n_partitions, timed_out=timed_out)
     return Placed(spread.frame, pruned, kept, keys.names if keys is not None else (), spread.pieces)
 
 
@@ -141,7 +152,9 @@ class _Spread:
     pieces: bool = False
 
 
-def _spread(events: Events, bounds: Sequence[BoundQuery], keys: Keys | None, n_partitions: int | None) -> _Spread:
+def _spread(
+    events: Events, bounds: Sequence[BoundQuery], keys: Keys | None, n_partitions: int | None, *, timed_out: bool
+) -> _Spread:
     frame, bound = events.frame, bounds[0]
     if keys is not None:
         return _Spread(_by_key(frame, keys.columns, n_partitions))
@@ -149,7 +162,7 @@ def _spread(events: Events, bounds: Sequence[BoundQuery], keys: Keys | None, n_p
         frame, columns = _with_computed_keys(events, bound)
         return _Spread(_by_key(frame, columns, n_partitions))
     schema = bound.schema
-    reach = timecut.widest([timecut.margins(bound) for bound in bounds])
+    reach = timecut.widest([timecut.margins(bound, timed_out=timed_out) for bound in bounds])
     time = timecut.time_us(schema.time, events.schema.spark[schema.time].dataType, schema.time_unit)
     n_pieces = n_partitions or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     if reach is not None and time is not None and n_pieces > 1:
@@ -176,9 +189,11 @@ def _why_one_partition(bound: BoundQuery, reach: timecut.Margins | None) -> str:
     )
 
 
-def _keys(bound: BoundQuery, source: Source) -> Keys | None:
+def _keys(bound: BoundQuery, source: Source, *, infer: bool = True) -> Keys | None:
     if bound.partition:
         return same_keys(bound, source)
+    if not infer:
+        return None
     inferred = inferred_partition(bound)
     return None if inferred is None else inferred_keys(bound, inferred, source)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import overload
 
 from pyspark.sql import DataFrame, Observation
 
+from cepheid.engine.outputs import Outputs, asked_outputs
 from cepheid.engine.session import prepare
 from cepheid.errors import NotSupportedError, QueryError, SchemaError
 from cepheid.language.bound import BoundQuery, Catalog
@@ -14,6 +15,7 @@ from cepheid.language.parameters import with_parameters
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 from cepheid.spark import batch
 from cepheid.spark.frames import Events, events_of, events_of_types
+from cepheid.spark.outputs import DetectedOutputs, detect_outputs, detect_outputs_of_set
 from cepheid.spark.query_sets import Detected, detect_set
 
 
@@ -31,6 +33,7 @@ def detect(
     queries: Mapping[str, Asked] | None = None,
     partitions: int | None = None,
     observation: Observation | None = None,
+    outputs: None = None,
 ) -> DataFrame: ...
 
 
@@ -48,7 +51,44 @@ def detect(
     queries: Mapping[str, Asked] | None = None,
     partitions: int | None = None,
     observation: Observation | None = None,
+    outputs: None = None,
 ) -> Detected: ...
+
+
+@overload
+def detect(
+    events: DataFrame | Mapping[str, DataFrame],
+    query: Asked,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
+    partitions: int | None = None,
+    observation: Observation | None = None,
+    outputs: str | Collection[str],
+) -> Outputs: ...
+
+
+@overload
+def detect(
+    events: DataFrame | Mapping[str, DataFrame],
+    query: QuerySet,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
+    partitions: int | None = None,
+    observation: Observation | None = None,
+    outputs: str | Collection[str],
+) -> DetectedOutputs: ...
 
 
 def detect(
@@ -64,7 +104,8 @@ def detect(
     queries: Mapping[str, Asked] | None = None,
     partitions: int | None = None,
     observation: Observation | None = None,
-) -> DataFrame | Detected:
+    outputs: str | Collection[str] | None = None,
+) -> DataFrame | Detected | Outputs | DetectedOutputs:
     """The matches of a pattern query in the events of a DataFrame (or of several).
 
     The query and its columns are checked at once; nothing runs before the result is asked for. Conditions on one event
@@ -90,23 +131,29 @@ def detect(
         queries: the queries whose matches may be the events of this one or of each other (``FROM name``), by name.
         partitions: how many partitions to use; default Spark's choice.
         observation: counts the events as they are read: ``n_events``, ``n_without_time``, ``n_without_type``, and
-            ``n_without_key`` (NULL in SAME, so in no partition). Spark then reads every event.
+            ``n_without_key`` (NULL in SAME, so in no partition). Spark then reads every event. With ``outputs``, it
+            comes with the matches.
+        outputs: some of ``matches``, ``timed_out`` and ``rejected``; without it, the matches alone.
 
     Returns:
         One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
         ``match_id`` is that of `cep.match` if the events are identified alike, that is with the same ``order=``.
         For a set of queries, a dict from the name of each to such a DataFrame: queries with the same partition are
-        found in one pass, whose rows are persisted until `Detected.unpersist` is called.
+        found in one pass, whose rows are persisted until `Detected.unpersist` is called. With ``outputs``,
+        `cepheid.Outputs` in place of each DataFrame of matches: DataFrames under those names, each found in a pass of
+        its own when it is used. Of ``rejected`` the columns are ``event`` (a struct of all columns of the event),
+        ``column`` (the one at fault) and ``reason``.
 
     Raises:
         QueryError: the query cannot be read or does not fit the events.
         SchemaError: a column is missing, has a clashing type, or a type that its role does not take; ``partitions`` is
-            no whole number from 1.
+            no whole number from 1; there is no such output.
         ParameterError: a parameter is missing, unknown or of the wrong type.
         NotSupportedError: the DataFrame is a stream, or the query has a meaning that this version cannot run.
     """
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise SchemaError(f"partitions= is {partitions!r}", remedy="give a whole number from 1, or leave it out")
+    asked = None if outputs is None else asked_outputs(outputs)
     names = (order,) if isinstance(order, str) else tuple(order or ())
     read = query if isinstance(query, QuerySet) else Query.of(query)
     origin = None if isinstance(read, QuerySet) else read.origin
@@ -125,8 +172,12 @@ def detect(
                 _require_runs(one)
             except QueryError as error:
                 raise error.located(one.text, name) from None
+        if asked is not None:
+            return detect_outputs_of_set(source, bounds, asked, partitions, observation)
         return detect_set(source, bounds, n_partitions=partitions, observation=observation)
     bound = bind_to(source, read, parameters or {}, known)
+    if asked is not None:
+        return detect_outputs(source, bound, asked, partitions, observation)
     return batch.detect(source, bound, n_partitions=partitions, observation=observation)
 
 

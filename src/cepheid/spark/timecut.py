@@ -47,11 +47,15 @@ class Margins:
     forward_us: int
 
 
-def margins(bound: BoundQuery) -> Margins | None:
+def margins(bound: BoundQuery, *, timed_out: bool = False) -> Margins | None:
     """The margins that pieces need; None where the query cannot be cut by time.
 
     Cut are patterns with a window in time (WITHIN, or WINDOW ... SLIDE) and without skips. Windows and gaps counted in
     events, and gaps without a window, have no reach in time that is known beforehand.
+
+    Args:
+        bound: the query.
+        timed_out: for what timed out, which any event of one window on may have continued.
     """
     window = bound.window
     if bound.partition or bound.skip.mode is not SkipMode.NONE:
@@ -62,7 +66,7 @@ def margins(bound: BoundQuery) -> Margins | None:
     if (window.within_us is None and window.size_us is None) or reach > _LONGEST_US:
         return None
     # A sliding window's NOT and its choice of one match reach to its bounds.
-    looks_on = window.size_us is not None or not _decided_at_last_event(bound)
+    looks_on = timed_out or window.size_us is not None or not _decided_at_last_event(bound)
     return Margins(reach, reach if looks_on else 0)
 
 

@@ -1,0 +1,84 @@
+"""The outputs of a query, or of a set of queries, as DataFrames (SEMANTICS 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Observation
+
+from cepheid.engine.outputs import MATCHES, REJECTED, TIMED_OUT, Outputs
+from cepheid.engine.session import prepare
+from cepheid.errors import QueryError
+from cepheid.language.bound import BoundQuery
+from cepheid.spark import batch
+from cepheid.spark.frames import Events
+from cepheid.spark.query_sets import Detected, detect_set
+from cepheid.spark.rejected import rejected
+from cepheid.spark.timed_out import timed_out
+
+
+class DetectedOutputs(dict[str, Outputs]):
+    """Name of a query -> its outputs.
+
+    Queries whose matches come from one pass share persisted rows: `unpersist` gives their memory back.
+    """
+
+    def __init__(self, found: Mapping[str, Outputs], matches: Detected | None) -> None:
+        """Put results together.
+
+        Args:
+            found: name -> outputs.
+            matches: the matches of the set, where they were asked for.
+        """
+        super().__init__(found)
+        self._matches = matches
+
+    def unpersist(self) -> None:
+        """See `Detected.unpersist`."""
+        if self._matches is not None:
+            self._matches.unpersist()
+
+
+def detect_outputs(
+    events: Events,
+    bound: BoundQuery,
+    asked: frozenset[str],
+    n_partitions: int | None,
+    observation: Observation | None,
+) -> Outputs:
+    """The outputs of a bound query that are asked for, each found in a pass of its own when it is used.
+
+    Raises:
+        NotSupportedError: the engine cannot tell what times out.
+    """
+    if TIMED_OUT in asked:
+        prepare(bound, timed_out=True)
+    matches = None
+    if MATCHES in asked:
+        matches = batch.detect(events, bound, n_partitions=n_partitions, observation=observation)
+    return Outputs(
+        matches=matches,
+        timed_out=timed_out(events, bound, n_partitions) if TIMED_OUT in asked else None,
+        rejected=rejected(events, bound) if REJECTED in asked else None,
+    )
+
+
+def detect_outputs_of_set(
+    events: Events,
+    bounds: Mapping[str, BoundQuery],
+    asked: frozenset[str],
+    n_partitions: int | None,
+    observation: Observation | None,
+) -> DetectedOutputs:
+    """The same for each query of a set; those that are spread alike share a pass for their matches."""
+    matches = None
+    if MATCHES in asked:
+        matches = detect_set(events, bounds, n_partitions=n_partitions, observation=observation)
+    found = {}
+    for name, bound in bounds.items():
+        try:
+            others = detect_outputs(events, bound, asked - {MATCHES}, n_partitions, None)
+        except QueryError as error:
+            raise error.located(bound.text, name) from None
+        found[name] = Outputs(None if matches is None else matches[name], others.timed_out, others.rejected)
+    return DetectedOutputs(found, matches)

@@ -1,0 +1,103 @@
+"""Events that cannot be placed, as a DataFrame (SEMANTICS 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as spark
+
+from cepheid.compiler.vector import evaluate
+from cepheid.engine.outputs import NULL_KEY
+from cepheid.errors import DataError
+from cepheid.events.batch import EventBatch
+from cepheid.events.column import AnyColumn
+from cepheid.events.ingest import read_events
+from cepheid.language import tree
+from cepheid.language.bound import BoundQuery
+from cepheid.spark.batch import declared_schema_of
+from cepheid.spark.frames import Events
+from cepheid.spark.operator import as_declared
+from cepheid.spark.shipment import through
+
+
+@dataclass(frozen=True)
+class RejectedEvents:
+    """Finds the events that cannot be placed, in any part of them; runs on the executors.
+
+    Attributes:
+        bound: the query that reads them.
+        output: the Arrow schema of the result: the event as a struct, the column at fault, and the reason.
+    """
+
+    bound: BoundQuery
+    output: Any
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The rejected ones of the RecordBatches of one partition."""
+        for given in batches:
+            if not given.num_rows:
+                continue
+            table = pa.Table.from_batches([given])
+            batch = read_events(table, self.bound.schema)
+            without = batch.rows_of(self._without_key(batch)).tolist()
+            reasons: dict[int, tuple[str | None, str]] = dict.fromkeys(without, (None, NULL_KEY))
+            bad = batch.rejected
+            for row, column, reason in zip(bad.rows.tolist(), bad.columns, bad.reasons, strict=True):
+                reasons[row] = (column, reason)
+            if reasons:
+                yield from self._told(table, reasons).to_batches()
+
+    def _without_key(self, batch: EventBatch) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The positions of events with NULL in SAME."""
+        missing = np.zeros(len(batch), np.bool_)
+
+        def resolve(node: tree.Attribute | tree.Aggregate | tree.Remote) -> AnyColumn:
+            assert isinstance(node, tree.Attribute), "SAME is about one event"
+            return batch.column(node.path)
+
+        try:
+            for expression in self.bound.partition:
+                valid = evaluate(expression, resolve, len(batch), self.bound.catalog.functions).valid
+                if valid is not None:
+                    missing |= ~valid
+        except DataError as error:  # of a registered function
+            error.located(self.bound.text)
+            raise
+        return np.flatnonzero(missing)
+
+    def _told(self, table: Any, reasons: dict[int, tuple[str | None, str]]) -> Any:
+        rows = sorted(reasons)
+        taken = table.take(pa.array(rows, pa.int64())).combine_chunks()
+        arrays = [column.chunk(0) if column.num_chunks else pa.nulls(0, column.type) for column in taken.columns]
+        event = pa.StructArray.from_arrays(arrays, fields=list(taken.schema))
+        columns, said = zip(*(reasons[row] for row in rows), strict=True)
+        told = pa.table([event, pa.array(columns, pa.string()), pa.array(said, pa.string())], self.output.names)
+        return as_declared(told, self.output)
+
+
+def rejected(events: Events, bound: BoundQuery) -> DataFrame:
+    """The events that cannot be placed for a bound query: ``event``, the columns of each as a struct; ``column``, the
+    one at fault; and ``reason``. With FROM, they are those that the innermost query reads.
+
+    Raises:
+        SchemaError: Spark cannot hand one of the columns to Python.
+    """
+    while bound.inner is not None:
+        bound = bound.inner
+    fields = [spark.StructField(f.name, f.dataType, True) for f in events.schema.spark.fields]
+    text = spark.StringType()
+    declared, output = declared_schema_of(
+        spark.StructType(
+            [
+                spark.StructField("event", spark.StructType(fields), True),
+                spark.StructField("column", text, True),
+                spark.StructField("reason", text, True),
+            ]
+        )
+    )
+    return through(events.frame, RejectedEvents(bound, output), declared)
