@@ -24,7 +24,8 @@ from cepheid.errors import NotSupportedError, ParameterError, QueryError, Schema
 from cepheid.events import types
 from cepheid.events.ingest import read_events, schema_of
 from cepheid.events.merge import read_tables
-from cepheid.language.bound import Catalog, Function
+from cepheid.events.types import FLOAT, INT
+from cepheid.language.bound import Catalog, Function, Store
 from cepheid.language.parameters import with_parameters
 from cepheid.query import Query
 from cepheid.spark.detect import detect
@@ -356,8 +357,9 @@ def test_faults_are_told_before_anything_runs(spark, frame: DataFrame):
         detect(frame, "PATTERN SEQ(A a, B b) WHERE a.nothing > 1 WITHIN 5 s", **COLUMNS)
     with pytest.raises(ParameterError, match=":limit"):
         detect(frame, "PATTERN SEQ(A a, B b) WHERE a.v > :limit WITHIN 5 s", **COLUMNS)
+    limits = Catalog(stores={"limits": Store("limits", key=(INT,), fields={"": FLOAT})})
     with pytest.raises(NotSupportedError, match="engine cannot run"):
-        detect(frame, "PATTERN SEQ(A a, B b) WITHIN 5 s POLICY strict", **COLUMNS)
+        detect(frame, "PATTERN SEQ(A a, B b) WHERE b.v > REMOTE limits[a.v] WITHIN 5 s", catalog=limits, **COLUMNS)
     with pytest.raises(SchemaError, match="use cep"):
         detect(events_table(), QUERY, **COLUMNS)  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="more than one column"):

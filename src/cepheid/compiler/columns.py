@@ -99,6 +99,10 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
     partition: Ints | None = None
     by = automaton.partition
     never_null = all(isinstance(e, Attribute) and not batch.may_be_null(e.path) for e in by)
+    if automaton.strict:  # neighbours are told from all events
+        every = np.zeros(n, np.int64)
+        every[positions] = fit
+        positions, fit = np.arange(n), every
     counts = automaton.sliding or automaton.counts_events
     if by and (counts or not never_null):  # which events have no partition is told of all of them, and all are counted
         partition, valid = partition_codes([_evaluate(compiled, batch, expression) for expression in by])
@@ -106,6 +110,9 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
             null_keys = np.flatnonzero(~valid)
             fit[~valid[positions]] = 0
     fits = fit != 0
+    if automaton.strict:
+        fits[:] = True
+        fits[null_keys] = False
     if not fits.all():
         positions, fit = positions[fits], fit[fits]
     if automaton.sliding:

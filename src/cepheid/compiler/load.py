@@ -36,6 +36,7 @@ class Needs:
         tally: aggregates over loops.
         fire: matches that are decided by a deadline.
         varying: matches of varying length.
+        strict: runs of neighbouring events.
     """
 
     large: bool = True
@@ -44,6 +45,7 @@ class Needs:
     tally: bool = True
     fire: bool = True
     varying: bool = True
+    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,12 @@ def kernels(needs: Needs) -> Kernels:
     def needed(want: bool, module: str, name: str, otherwise: str) -> Kernel:
         return _kernel(module, name) if want else _kernel("signatures", otherwise)
 
-    fire = needed(needs.fire, "endings", "fire", "no_ending")
+    if needs.strict:
+        advance, fire = _kernel("advance_strict", "advance_strict"), _kernel("advance_strict", "fire_strict")
+    else:
+        advance, fire = _kernel("advance", "advance"), needed(needs.fire, "endings", "fire", "no_ending")
     return Kernels(
-        advance=_kernel("advance", "advance"),
+        advance=advance,
         fire=fire,
         helpers=(
             needed(needs.large, "conditions", "holds_at_large", "no_helper"),

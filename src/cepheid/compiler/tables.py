@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.chain import chain_of
 from cepheid.compiler.hosted import Hosted
+from cepheid.compiler.laid_out import laid_out
 from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.places import place_registers
 from cepheid.compiler.registers import Registers, Slot
 from cepheid.compiler.requests import ORDERED_SHAPE, PARTITION, Register, Requests, Shape, shape_of
+from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
-from cepheid.compiler.stack import stack_depth
 from cepheid.kernels import layout as k
-from cepheid.language.tree import Attribute, Compare, Expression, Policy, walk
+from cepheid.language.tree import Attribute, Compare, Expression, walk
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
 from cepheid.plan.references import references
-from cepheid.plan.retention import retention
 
 MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
 """Comparators with their sides exchanged; the others stay."""
@@ -58,7 +58,7 @@ class CompiledPlan:
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
         """The table of `kernels.chain` where the plan is one, else None."""
-        if self.automaton.counts_events and self.automaton.partition:
+        if self.automaton.strict or (self.automaton.counts_events and self.automaton.partition):
             return None  # its clock is another in each partition
         return chain_of(self.plan, self.needs)
 
@@ -98,7 +98,12 @@ class _Compiler:
         made = [self._made_guards(edge) for edge in automaton.edges]
         ends = [self._ends_of(state) for state in automaton.states]
         closings = [self._closing_guards(state) for state in automaton.states]
-        list_ranges = [self._lists_of(state, edges) for state in automaton.states]
+        list_ranges = [(0, 0)] * len(automaton.states)
+        if automaton.strict:
+            ways = write_runs(automaton, self.partition_column, ends, self.keys, self.lists, self.list_edges)
+        else:
+            list_ranges = [self._lists_of(state, edges) for state in automaton.states]
+            ways = [(0, 0)] * len(automaton.states)
         buffers = self._buffers()
         width = max((hi - lo for lo, hi in list_ranges), default=0)
         late = any(
@@ -106,6 +111,8 @@ class _Compiler:
         )
         run_width = 3 if automaton.tells_timed_out else (2 if late else 0)
         registers_at = k.LINKS + 2 * max(1, width) + run_width
+        if automaton.strict:
+            registers_at = k.LINKS + k.STRICT_LINKS
         updates: list[list[int]] = []
         edge_rows = []
         for edge, (guards, absences), made_guards in zip(automaton.edges, edges, made, strict=True):
@@ -126,8 +133,8 @@ class _Compiler:
             )
         state_rows = []
         bare = automaton.bare_states
-        for state, (ends_from, ends_to), closing, (lo, hi) in zip(
-            automaton.states, ends, closings, list_ranges, strict=True
+        for state, (ends_from, ends_to), closing, (lo, hi), way_range in zip(
+            automaton.states, ends, closings, list_ranges, ways, strict=True
         ):
             closes = state.full_at is not None and (
                 state.ends_when_full or state.closing_tests or state.closing_absences
@@ -147,6 +154,7 @@ class _Compiler:
                     k.ENDS_ANYWAY if state.over_when_full else int(state.ends_when_full),
                     *closing[0],
                     *closing[1],
+                    *way_range,
                 ]
             )
         place_registers(registers_at, self.tables, self.keys, self.absences, self.ends, self.lists)
@@ -157,9 +165,12 @@ class _Compiler:
                 elements |= 1 << automaton.edges[number].element
             n_edges = len(self.list_edges)
             self.list_edges.extend(starts)
-            lists.append([0, elements, n_edges, n_edges + len(starts), 0, 0, 0, 0, -1, 0, 0, 0])
+            lists.append([0, elements, n_edges, n_edges + len(starts), len(automaton.states), 0, 0, 0, -1, 0, 0, 0])
         plan = np.concatenate(
-            self._laid_out(
+            laid_out(
+                automaton,
+                self.registers,
+                len(self.tables.floats),
                 registers_at,
                 run_width,
                 {
@@ -175,7 +186,7 @@ class _Compiler:
                     k.P_LISTS: lists,
                     k.P_LIST_EDGES: [[number] for number in self.list_edges],
                     k.P_BUFFERS: buffers,
-                    k.P_STATES: state_rows,
+                    k.P_STATES: [*state_rows, run_state()] if automaton.strict else state_rows,
                 },
             )
         )
@@ -187,7 +198,8 @@ class _Compiler:
             needs=Needs(
                 large=any(not row[k.IS_FUSED] for row in self.tables.conditions),
                 free=bool(self.absences),
-                accept=any(
+                accept=automaton.strict
+                or any(
                     (state.accepting is not Accepting.NO and row[k.IS_FINAL] != k.BARE_FINAL)
                     or state.closing_tests
                     or state.closing_absences
@@ -197,6 +209,7 @@ class _Compiler:
                 tally=any(row[0] in k.TALLIES for row in updates) or self.registers.n_floats > 0,
                 fire=run_width > 0,
                 varying=not automaton.fixed,
+                strict=automaton.strict,
             ),
             hosted=tuple(self.tables.hosted),
         )
@@ -392,14 +405,14 @@ class _Compiler:
 
     def _exact_equalities(self, edge: Edge) -> list[Test]:
         """Conditions that the key tests by itself: a single part is compared exactly, several as a hash."""
-        key = self._key_of(edge)
+        key = () if self.automaton.strict else self._key_of(edge)
         if len(key) != 1:
             return []
         return [test for test in edge.tests if self._equality(test, edge) == key[0]]
 
     def _partition_test(self, edge: Edge) -> list[list[int]]:
         """The equality of partitions, where the key is a hash of several parts."""
-        if self.partition_column is None or len(self._key_of(edge)) < 2:
+        if self.partition_column is None or self.automaton.strict or len(self._key_of(edge)) < 2:
             return []
         first = len(self.tables.code)
         column = self.partition_column
@@ -459,42 +472,3 @@ class _Compiler:
                 self.keys.append([k.FROM_HEADER, k.M_CURRENT, self.partition_column])
             rows.append([element.index, first, len(self.keys)])
         return rows
-
-    # --- the rest ---------------------------------------------------------------------------------
-
-    def _laid_out(
-        self, registers_at: int, run_width: int, tables: Mapping[int, Sequence[Sequence[int]]]
-    ) -> list[NDArray[np.int64]]:
-        """The header of the plan, and its tables one after the other."""
-        automaton = self.automaton
-        positive = automaton.elements[: automaton.n_positive]
-        header = np.zeros(k.PLAN_HEADER, np.int64)
-        within = automaton.within
-        keep, kept_longer = retention(automaton)
-        header[k.P_N_LISTS] = len(self.lists)
-        header[k.P_N_BUFFERS] = len(tables[k.P_BUFFERS])
-        header[k.P_WITHIN] = -1 if within is None else within
-        header[k.P_KEEP] = header[k.P_HORIZON] = -1 if keep is None else keep
-        header[k.P_KEEP_NEGATED] = -1 if kept_longer is None else kept_longer
-        header[k.P_EACH] = -1 if automaton.each is None else automaton.each
-        header[k.P_N_STARTS] = 1 + len(automaton.further_starts)
-        header[k.P_ROW_WIDTH] = registers_at + self.registers.n_ints
-        header[k.P_REGISTERS] = registers_at
-        header[k.P_FIXED_LENGTH] = len(positive) if automaton.fixed else 0
-        header[k.P_RUN_FIELD] = registers_at - run_width if run_width else -1
-        forks = automaton.bound.policy is Policy.ANY
-        header[k.P_TELLS] = automaton.tells_timed_out and (k.TELLS_ALL if forks and automaton.ambiguous else 1)
-        header[k.P_ONE_START] = int(not forks)
-        header[k.P_N_REALS] = self.registers.n_floats
-        fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if forks else 1 for row in tables[k.P_LISTS]]
-        header[k.P_FANOUT] = max(1, *fanouts)
-        header[k.P_STACK_REALS] = len(self.tables.floats)
-        header[k.P_REGISTER_REALS] = len(self.tables.floats) + stack_depth(self.tables.code, self.tables.conditions)
-        parts = [header]
-        at = k.PLAN_HEADER
-        for place, rows in tables.items():
-            header[place] = at
-            flat = np.array(rows, np.int64).reshape(-1)
-            parts.append(flat)
-            at += len(flat)
-        return parts

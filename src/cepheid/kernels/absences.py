@@ -85,7 +85,10 @@ def free_of(
     nulls: Bytes,
     large: Helper,
 ) -> int:
-    """Whether the absences ``first`` to before ``last`` hold: 1 yes, 0 no, -1 no and never again."""
+    """Whether the absences ``first`` to before ``last`` hold: 1 yes, 0 no, -1 no and never again.
+
+    Where one at the end of a match does not, `M_TRIED` is the first event that breaks it.
+    """
     capacity = pool[M_KEPT_CAPACITY]
     row = row_of(row_id, plan, pool)
     for k in range(first, last):
@@ -106,6 +109,7 @@ def free_of(
             continue  # an equality with NULL: no negated event satisfies it
         head = pool[M_KEPT_HEADS] + plan[at + NEGATED] * capacity + bucket_of(key, capacity)
         cursor = pool[head]
+        earliest = -1
         while cursor >= pool[M_KEPT_TAIL]:
             place = pool[M_KEPT] + (cursor & (capacity - 1)) * KEPT_WIDTH
             tried = pool[place + KEPT_EVENT]
@@ -117,9 +121,14 @@ def free_of(
                 for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
                     if found and not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
                         found = False
-                if found:
+                if found and not trailing:
                     return -1 if plan[at + FATAL] else 0
+                if found:
+                    earliest = tried
             cursor = pool[place + KEPT_NEXT]
+        if earliest >= 0:
+            pool[M_TRIED] = earliest
+            return 0
     return 1
 
 

@@ -14,15 +14,12 @@ from __future__ import annotations
 from cepheid.kernels.comparators import compare_ints
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    ABSENCE_FROM,
-    ABSENCE_TO,
     ACCEPTS,
     ACCEPTS_ALSO,
     ACCEPTS_LATE,
     BARE_FINAL,
     BUFFER_FULL,
     CLOSE_FROM,
-    COPY_REALS,
     DONE,
     EDGE_WIDTH,
     ELEMENT,
@@ -44,13 +41,9 @@ from cepheid.kernels.layout import (
     FULL_COUNT,
     FULL_REGISTER,
     GROWN,
-    GUARD_FROM,
-    GUARD_TO,
     HOST_FAILED,
-    INCREMENT,
     IS_FINAL,
     LENGTH_SHIFT,
-    LINKS,
     LIST_EDGES_FROM,
     LIST_EDGES_TO,
     LIST_ELEMENTS,
@@ -93,7 +86,6 @@ from cepheid.kernels.layout import (
     P_LISTS,
     P_N_BUFFERS,
     P_N_LISTS,
-    P_N_REALS,
     P_N_STARTS,
     P_ONE_START,
     P_REGISTERS,
@@ -101,19 +93,13 @@ from cepheid.kernels.layout import (
     P_RUN_FIELD,
     P_STATES,
     P_TELLS,
-    P_UPDATES,
     P_WITHIN,
-    PARENT,
     POOL_FULL,
     REJECTS,
     RUN_ROW,
     RUN_START,
     RUN_WIDTH,
     RUNS_FULL,
-    SET_INT,
-    SET_PARENT_SLOT,
-    SET_SLOT,
-    SET_VALUE,
     START,
     STATE,
     STATE_ELEMENT,
@@ -122,47 +108,16 @@ from cepheid.kernels.layout import (
     TELLS_ALL,
     TIME_COLUMN,
     UNLINKED,
-    UPDATE_FROM,
-    UPDATE_TO,
-    UPDATE_WIDTH,
     Bytes,
     Floats,
     Ints,
 )
 from cepheid.kernels.lists import forget, link, unlink_at
+from cepheid.kernels.making import make_row, qualifies
 from cepheid.kernels.output import emit, end_run, hang
-from cepheid.kernels.predicates import holds, key_of
-from cepheid.kernels.rows import bucket_of, row_of
+from cepheid.kernels.predicates import key_of
+from cepheid.kernels.rows import bucket_of
 from cepheid.kernels.signatures import Ending, Free, Helper
-
-
-@kernel(inline=True)
-def qualifies(
-    edge: int,
-    n_known: int,
-    row_id: int,
-    row: int,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-    large: Helper,
-    free: Free,
-) -> int:
-    """Whether the edge at ``plan[edge:]`` may be taken: 1 yes, 0 no, -1 no and never again.
-
-    Args:
-        n_known: this many of its conditions are known to hold.
-    """
-    for k in range(plan[edge + GUARD_FROM] + n_known, plan[edge + GUARD_TO]):
-        if not holds(k, row_id, row, plan, pool, reals, ints, floats, nulls, large):
-            return 0
-    first, last = plan[edge + ABSENCE_FROM], plan[edge + ABSENCE_TO]
-    if first != last:
-        return free(first, last, row_id, plan, pool, reals, ints, floats, nulls, large)
-    return 1
 
 
 @kernel(inline=True)
@@ -198,46 +153,12 @@ def take(
             end_run(row, plan, pool)
         return True
     made_id = pool[M_HEAD]
-    made = row_of(made_id, plan, pool)
-    registers, width = plan[P_REGISTERS], plan[P_ROW_WIDTH]
-    for field in range(LINKS, registers):
-        pool[made + field] = UNLINKED
-    length = 1
-    if row_id >= 0:
-        length += pool[row + STATE] >> LENGTH_SHIFT
-        pool[made + START] = pool[row + START]
-        for field in range(registers, width):
-            pool[made + field] = pool[row + field]
-        if plan[P_N_REALS]:
-            tally(COPY_REALS, made, row, 0, 0, plan, pool, reals, ints, floats, nulls)
-    else:
-        pool[made + START] = time
-        for field in range(registers, width):
-            pool[made + field] = 0
-    pool[made + EVENT] = current
-    pool[made + PARENT] = row_id
-    pool[made + STATE] = target | (length << LENGTH_SHIFT)
-    for u in range(plan[edge + UPDATE_FROM], plan[edge + UPDATE_TO]):
-        at = plan[P_UPDATES] + u * UPDATE_WIDTH
-        op = plan[at]
-        register = made + registers + plan[at + 1]
-        if op == SET_SLOT:
-            pool[register] = current
-        elif op == SET_INT:
-            pool[register] = plan[at + 2]
-        elif op == INCREMENT:
-            pool[register] += 1
-        elif op == SET_VALUE:
-            pool[register] = ints[(FIRST_COLUMN + plan[at + 3]) * pool[M_N_EVENTS] + current - pool[M_BASE]]
-        elif op == SET_PARENT_SLOT:
-            pool[register] = pool[row + EVENT]
-        else:
-            tally(at, made, 0, 0, 0, plan, pool, reals, ints, floats, nulls)
+    made = make_row(edge, row_id, row, current, time, plan, pool, reals, ints, floats, nulls, tally)
     if plan[edge + MADE_FROM] != plan[edge + MADE_FROM + 1] or plan[edge + MADE_FROM + 2] != plan[edge + MADE_FROM + 3]:
         if not accept(edge + MADE_FROM, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
             return False
     full_register = plan[state + FULL_REGISTER]
-    full = full_register >= 0 and pool[made + registers + full_register] >= plan[state + FULL_COUNT]
+    full = full_register >= 0 and pool[made + plan[P_REGISTERS] + full_register] >= plan[state + FULL_COUNT]
     if full and not accept(state + CLOSE_FROM, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
         return False
     pool[M_HEAD] = made_id + 1

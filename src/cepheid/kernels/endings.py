@@ -111,7 +111,7 @@ def _complete(at: int, row_id: int, plan: Ints, pool: Ints) -> int:
 
 
 @kernel()
-def _deadline(row: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+def deadline(row: int, plan: Ints, pool: Ints, ints: Ints) -> int:
     """The time (us) from which the windows let a row take no more: the greatest where nothing but the end does."""
     decided = INT_MAX
     if plan[P_WITHIN] >= 0 and not add_overflows(pool[row + START], plan[P_WITHIN]):
@@ -177,14 +177,14 @@ def fire(
                     and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free)
                     and (first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1)
                 ):
-                    emit(whole, -1, -1, _deadline(row, plan, pool, ints), -1, plan, pool, out)
+                    emit(whole, -1, -1, deadline(row, plan, pool, ints), -1, plan, pool, out)
                     told = 1
                     break
             if tells and not told:
                 left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] != GROWN
                 if left or tells == TELLS_ALL:
                     decider = TIMED_OUT if left else NOT_LEFT
-                    emit(row_id, -1, -1, _deadline(row, plan, pool, ints), decider, plan, pool, out)
+                    emit(row_id, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
             row_id = pool[row + plan[P_RUN_FIELD] + 1]
             pool[slot + RUN_ROW] = row_id
         pool[M_RUN_TAIL] = run + 1

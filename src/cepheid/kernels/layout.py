@@ -49,7 +49,8 @@ P_TELLS = 30  # whether the partial matches that are left when their window clos
 TELLS_NOTHING = 0
 TELLS_TIMED_OUT = 1
 TELLS_ALL = 2  # and those that are no longer left, so that equal ones can be told apart from them (any)
-PLAN_HEADER = 31
+P_HISTORY = 31  # 1: conditions look at more of a match than its registers (strict)
+PLAN_HEADER = 32
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -106,6 +107,16 @@ UNLINKED = -2  # in NEXT: in no list
 # Where a row has a run's number, the next field holds the next row that waits for the deadline of that run, and where
 # the plan tells what timed out, the one after it is GROWN once the row has taken one more event.
 GROWN = 1
+# --- under `strict`, a row stands for a run, or for an item of one --------------------------------------------
+# An item is a partial match with some of its ways on, or a complete one. A run holds its items in the order of
+# preference, and is itself in list 0, under its partition.
+ITEM_NEXT = LINKS + 2  # the next item; of a run: its first item
+ITEM_FROM = LINKS + 3  # its ways, in the table `list_edges`; complete: -1 - the row of `ends`; of a run: its last item
+ITEM_TO = LINKS + 4  # of a run: its number
+# Of a complete one: since when nothing preferred to it can be a match any more, but for what stands before it.
+LATEST_TIME = LINKS + 5  # the time ...
+LATEST_EVENT = LINKS + 6  # ... and the event, or -1 where the time decided
+STRICT_LINKS = 7
 # --- a run: a start whose deadline is waited for ---------------------------------------------------
 RUN_ROW = 0  # the row to decide, the first of several, or NO_ROW
 RUN_START = 1  # the time of its first event, us
@@ -288,7 +299,8 @@ OVER_WHEN_FULL = 9  # one of the following
 ENDS_IF_ACCEPTED = 1  # when the loop is full the match ends at once, if it is one
 ENDS_ANYWAY = 2  # ... and if it is none, nothing more can be taken
 CLOSE_FROM = 10  # what must hold when the loop is full: conditions (from, to) and absences (from, to)
-STATE_WIDTH = 14
+WAYS_FROM, WAYS_TO = 14, 15  # under `strict`: into the table `list_edges`: edges, and ends as -1 - their row
+STATE_WIDTH = 16
 
 # --- ends of matches: rows of the table `ends` ------------------------------------------------------------
 END_FROM = 0  # what must hold: conditions (from, to) and absences (from, to)

@@ -81,6 +81,8 @@ def _flatten(pattern: Pattern) -> list[Pattern]:
 def _is_plain(bound: BoundQuery) -> bool:
     """Whether a query is a sequence of elements, loops on elements and NOTs between them, as `_Builder` runs it."""
     parts = _flatten(bound.pattern)
+    if bound.policy is Policy.STRICT:
+        return False
     if not all(isinstance(p, Event) or (isinstance(p, Repeat | Not) and isinstance(p.part, Event)) for p in parts):
         return False
     sure = [not isinstance(part, Not) and not (isinstance(part, Repeat) and part.minimum == 0) for part in parts]

@@ -10,7 +10,6 @@ from cepheid.language.tree import (
     Node,
     Not,
     Pattern,
-    Policy,
     Repeat,
     SkipMode,
 )
@@ -36,8 +35,6 @@ def require_supported(bound: BoundQuery) -> None:
         NotSupportedError: it names the operator and its place in the text.
     """
     _require_pattern(bound, bound.pattern)
-    if bound.policy is Policy.STRICT:
-        raise _refuse(bound, "POLICY strict", bound.query.pattern)
     window = bound.query.window
     times = (bound.window.within_us, bound.window.each_us, bound.window.size_us)
     counts = (bound.window.within_events, bound.window.each_events, bound.window.size_events)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cepheid.errors import NotSupportedError
 from cepheid.language.bound import BoundQuery
 from cepheid.language.structure import patterns
-from cepheid.language.tree import Event, Node, Not, Policy, Repeat, SkipMode
+from cepheid.language.tree import Event, Node, Not, Repeat, SkipMode
 
 
 def require_timed_out(bound: BoundQuery) -> None:
@@ -14,8 +14,6 @@ def require_timed_out(bound: BoundQuery) -> None:
     Raises:
         NotSupportedError: it names the operator and its place in the text.
     """
-    if bound.policy is Policy.STRICT:
-        raise _refused(bound, "POLICY strict", bound.query.pattern)
     if bound.skip.mode is not SkipMode.NONE:
         raise _refused(bound, f"AFTER MATCH {bound.skip.mode.value}", bound.skip)
     for part in patterns(bound.pattern):

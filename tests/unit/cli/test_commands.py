@@ -222,7 +222,7 @@ def test_check_of_a_job(folder, cepheid):
 
 
 def test_check_says_what_cannot_run_yet(folder, cepheid):
-    (folder / "query.cep").write_text("PATTERN SEQ(Txn a, Denied b) WITHIN 5 minutes POLICY strict")
+    (folder / "query.cep").write_text("PATTERN SEQ(Txn a, Denied b) WHERE b.x > REMOTE limits[a.card] WITHIN 5 minutes")
     code, out, err = cepheid("check", folder / "query.cep")
     assert (code, "fine" in out) == (0, True)
     assert "cannot run" in err

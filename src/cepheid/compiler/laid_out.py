@@ -1,0 +1,71 @@
+"""A plan as one array: its header, and its tables one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheid.compiler.registers import Registers
+from cepheid.compiler.stack import stack_depth
+from cepheid.kernels import layout as k
+from cepheid.language.tree import Policy
+from cepheid.plan.automaton import Automaton
+from cepheid.plan.retention import retention
+
+
+def laid_out(
+    automaton: Automaton,
+    registers: Registers,
+    n_floats: int,
+    registers_at: int,
+    run_width: int,
+    tables: Mapping[int, Sequence[Sequence[int]]],
+) -> list[NDArray[np.int64]]:
+    """The header of the plan, and its tables one after the other.
+
+    Args:
+        automaton: what the tables were made from.
+        registers: of its partial matches.
+        n_floats: how many float constants it has.
+        registers_at: the field of a row at which the registers begin.
+        run_width: fields before that for the run of a partial match; 0 where no deadline is waited for.
+        tables: by their place in the header.
+    """
+    positive = automaton.elements[: automaton.n_positive]
+    header = np.zeros(k.PLAN_HEADER, np.int64)
+    within = automaton.within
+    keep, kept_longer = retention(automaton)
+    header[k.P_N_BUFFERS] = len(tables[k.P_BUFFERS])
+    header[k.P_WITHIN] = -1 if within is None else within
+    header[k.P_KEEP] = header[k.P_HORIZON] = -1 if keep is None else keep
+    header[k.P_KEEP_NEGATED] = -1 if kept_longer is None else kept_longer
+    header[k.P_EACH] = -1 if automaton.each is None else automaton.each
+    header[k.P_N_STARTS] = 1 + len(automaton.further_starts)
+    header[k.P_N_LISTS] = len(tables[k.P_LISTS]) - header[k.P_N_STARTS]
+    header[k.P_ROW_WIDTH] = registers_at + registers.n_ints
+    header[k.P_REGISTERS] = registers_at
+    header[k.P_FIXED_LENGTH] = len(positive) if automaton.fixed else 0
+    header[k.P_RUN_FIELD] = registers_at - run_width if run_width else -1
+    forks = automaton.bound.policy is Policy.ANY
+    header[k.P_TELLS] = automaton.tells_timed_out and (k.TELLS_ALL if forks and automaton.ambiguous else 1)
+    header[k.P_ONE_START] = int(not forks)
+    header[k.P_N_REALS] = registers.n_floats
+    fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if forks else 1 for row in tables[k.P_LISTS]]
+    header[k.P_FANOUT] = max(1, *fanouts)
+    if automaton.strict:
+        header[k.P_RUN_FIELD] = k.ITEM_TO
+        header[k.P_FANOUT] = max(2 * len(state.ends) + 1 for state in automaton.states)
+        # Rows with equal registers have the same future, where nothing but registers is ever looked at.
+        header[k.P_HISTORY] = int(bool(tables[k.P_ITERATED]) or any(row[k.OP] == k.HOST for row in tables[k.P_CODE]))
+    header[k.P_STACK_REALS] = n_floats
+    header[k.P_REGISTER_REALS] = n_floats + stack_depth(tables[k.P_CODE], tables[k.P_CONDITIONS])
+    parts = [header]
+    at = k.PLAN_HEADER
+    for place, rows in tables.items():
+        header[place] = at
+        flat = np.array(rows, np.int64).reshape(-1)
+        parts.append(flat)
+        at += len(flat)
+    return parts
