@@ -101,7 +101,7 @@ class Query:
             QueryError: the query does not fit; it shows the line, the place and the remedy.
         """
         try:
-            return bind(self.tree, schema, catalog=catalog, text=self.text)
+            return replace(bind(self.tree, schema, catalog=catalog, text=self.text), origin=self.origin)
         except QueryError as error:
             raise error.located(self.text, self.origin) from None
 
@@ -239,7 +239,7 @@ def with_values(bounds: Mapping[str, BoundQuery], values: Mapping[str, object]) 
         try:
             filled[name] = with_parameters(bound, {p: values[p] for p in bound.parameters if p in values})
         except ParameterError as error:
-            raise error.located(bound.text, name) from None
+            raise error.located(bound.text, bound.origin or name) from None
     return filled
 
 

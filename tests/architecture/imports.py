@@ -57,6 +57,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "job": (*_RUNNERS, "local", "matcher", "spark", "connectors", "network"),
     "dashboard": ("errors", "events", "ports", "stats"),
     "cli": (*_RUNNERS, "local", "matcher", "spark", "connectors", "network", "job", "dashboard", "simulation"),
+    "__main__": ("cli",),
     FRONT_DOOR: (*_RUNNERS, "local", "matcher", "spark", "job", "network", "testing"),
 }
 """Room -> the other rooms that it may import from."""

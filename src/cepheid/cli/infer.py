@@ -54,8 +54,12 @@ _Place = tuple[str, ...]
 """("", attribute, field, ...) of an event; (store, field, ...) or (store,) of a remote element; ("()", function)."""
 
 
-def inferred(query: Query) -> tuple[Schema, Catalog, list[str]]:
+def inferred(query: Query, *others: Query) -> tuple[Schema, Catalog, list[str]]:
     """A schema and catalog that the query fits, as far as one can tell.
+
+    Args:
+        query: one that reads events.
+        others: those that read its matches (FROM), which may name stores and functions, too.
 
     Returns:
         Both, and what was assumed, one line for each column or store: ``amount: float``.
@@ -84,6 +88,9 @@ def inferred(query: Query) -> tuple[Schema, Catalog, list[str]]:
     assumed = [f"{name}: {dtype}" for name, dtype in fields.items() if name != time]
     schema = Schema(fields={time: TIMESTAMP, kind: TEXT, **fields}, time=time, time_unit="s", type=kind)
     stores, functions = clues.stores(types), clues.functions(types)
+    for other in others:
+        known = inferred(other)[1]
+        stores, functions = {**known.stores, **stores}, {**known.functions, **functions}
     for store in stores.values():
         values = ", ".join(f"{name}: {dtype}" if name else str(dtype) for name, dtype in store.fields.items())
         assumed.append(f"store {store.name}: {values}")

@@ -5,23 +5,24 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cepheid.cli.infer import inferred
+from cepheid.cli.query_files import with_sources
 from cepheid.cli.schema_file import read_schema, serves
 from cepheid.cli.show import show_warnings, told, watching
 from cepheid.connectors.writing import write_text
 from cepheid.errors import NotSupportedError
 from cepheid.job.load import load
-from cepheid.job.parameters import parameter_values
+from cepheid.job.parameters import parameters_of, values_for
 from cepheid.job.run import read
 from cepheid.language.bound import BoundQuery
 from cepheid.language.check import check
 from cepheid.language.parameters import with_parameters
+from cepheid.plan.build import build
 from cepheid.plan.draw import to_mermaid, to_svg, to_text
 from cepheid.plan.explain import explain
-from cepheid.plan.supported import require_supported
 from cepheid.query import Query
 
 _BESIDE = "schemas.toml"
@@ -50,7 +51,7 @@ def check_path(path: Path, schema: Path | None) -> None:
     bound = inspected.bound
     warnings = [*inspected.warnings, *(warning.render(bound.text) for warning in check(bound))]
     try:
-        require_supported(bound)
+        _require_runs(bound)
     except NotSupportedError as error:
         if inspected.is_job:
             raise
@@ -79,24 +80,45 @@ def explain_path(path: Path, schema: Path | None, *, svg: Path | None, mermaid: 
 
 def _inspect(path: Path, schema: Path | None) -> _Inspected:
     if path.suffix == ".toml":
-        job = load(path)
-        with watching() as progress:
-            _, bound = read(job, progress)
-        values = parameter_values(bound, job.model.parameters)
-        missing = [name for name in bound.parameters if name not in values]
-        if not missing or any(name not in bound.parameters for name in values):
-            with_parameters(bound, values)
-        warnings = [f"the job has no value for :{name}: give it as --param {name}=VALUE" for name in missing]
-        return _Inspected(bound, (), warnings, is_job=True)
+        return _inspect_job(path)
     query = Query.from_file(path)
+    sources = with_sources(query, path)
+    others = {name: other for name, (other, _) in sources.items()}
+    # What reads events: the query itself, or the last one of FROM.
+    reader, reader_path = [(query, path), *sources.values()][-1]
     # A folder of queries has one file of schemas, in it or above it.
-    beside = (p for p in (path.parent / _BESIDE, path.parent.parent / _BESIDE) if serves(p, path))
+    beside = (p for p in (path.parent / _BESIDE, path.parent.parent / _BESIDE) if serves(p, reader_path))
     schema = schema or next(beside, None)
     if schema is not None:
-        known, catalog = read_schema(schema, path)
-        return _Inspected(query.bind(known, catalog), (), (), is_job=False)
-    known, catalog, assumed = inferred(query.tree)
-    return _Inspected(query.bind(known, catalog), assumed, (), is_job=False)
+        known, catalog = read_schema(schema, reader_path)
+        return _Inspected(query.bind(known, replace(catalog, queries=others)), (), (), is_job=False)
+    known, catalog, assumed = inferred(reader.tree, *(q.tree for q in (query, *others.values()) if q is not reader))
+    return _Inspected(query.bind(known, replace(catalog, queries=others)), assumed, (), is_job=False)
+
+
+def _require_runs(bound: BoundQuery) -> None:
+    """Make the automata of a query, and of those that its events come from: what has none cannot run."""
+    if bound.inner is not None:
+        _require_runs(bound.inner)
+    build(bound)
+
+
+def _inspect_job(path: Path) -> _Inspected:
+    job = load(path)
+    with watching() as progress:
+        events, bound = read(job, progress)
+    more = {name: job.named[name].bind(events.schema, job.catalog) for name in job.sinks}
+    both = replace(bound, parameters={**bound.parameters, **parameters_of(more)})
+    values = values_for(job, both)
+    missing = [name for name in both.parameters if name not in values]
+    warnings = [f"the job has no value for :{name}: give it as --param {name}=VALUE" for name in missing]
+    if not missing:
+        for one in (bound, *more.values()):
+            with_parameters(one, {name: values[name] for name in one.parameters})
+    for name, one in more.items():
+        _require_runs(one)
+        warnings += [f"[queries.{name}] {warning.render(one.text)}" for warning in check(one)]
+    return _Inspected(bound, (), warnings, is_job=True)
 
 
 def _tell_assumed(assumed: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -33,6 +34,8 @@ class App(typer.Typer):
         """Run the command of ``sys.argv``; ends the process."""
         # As an exception it lets files that are being written be taken away again.
         signal.signal(signal.SIGTERM, _end)
+        format_before = warnings.formatwarning
+        warnings.formatwarning = _formatted  # type: ignore[assignment]
         try:
             return super().__call__(*args, **kwargs)
         except CepheidError as error:
@@ -45,6 +48,13 @@ class App(typer.Typer):
             # Whoever read our output has seen enough. Python would complain once more when it closes it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(141)
+        finally:
+            warnings.formatwarning = format_before
+
+
+def _formatted(message: Warning | str, *_: object) -> str:
+    """A warning as one line: which line of Python gave it tells a user of the command line nothing."""
+    return f"warning: {message}\n"
 
 
 def _end(number: int, _: FrameType | None) -> None:

@@ -181,7 +181,7 @@ def _evaluate(compiled: CompiledPlan, batch: EventBatch, expression: Expression,
     try:
         column = evaluate(expression, resolve, n, bound.catalog.functions)
     except DataError as error:
-        error.located(bound.text)
+        error.located(bound.text, bound.origin)
         raise
     assert isinstance(column, Column)
     return column

@@ -136,7 +136,7 @@ class Host:
         except DataError as error:
             error.message += f", on {self._named(indices)}"
             error.args = (error.message,)
-            error.located(self._bound.text)
+            error.located(self._bound.text, self._bound.origin)
             raise
         assert isinstance(column, Column), "the value of what is hosted is a number or a truth"
         if column.absent is not None and column.absent[0]:

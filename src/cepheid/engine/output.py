@@ -180,7 +180,7 @@ class _Rows:
         try:
             return evaluate(expression, resolve, n, self.bound.catalog.functions)
         except DataError as error:  # of a registered function
-            error.located(self.bound.text)
+            error.located(self.bound.text, self.bound.origin)
             raise
 
     def _given(self, path: tuple[str, ...], positions: Int64Array) -> Any:
@@ -213,6 +213,7 @@ class _Rows:
                         f"the look-up in {node.store} stands in RETURN, where nothing is looked up yet",
                         remedy="return its key, and join the store's table to the matches",
                         text=self.bound.text,
+                        origin=self.bound.origin,
                         span=node.span,
                     )
         return self._known[node]

@@ -140,6 +140,7 @@ def _check_names(bound: BoundQuery, columns: list[OutputColumn]) -> None:
             else f"the output has the columns {before} and {column.name}, which Spark does not tell apart",
             remedy="name the columns with RETURN, or give the variable another name",
             text=bound.text,
+            origin=bound.origin,
         )
 
 

@@ -94,5 +94,5 @@ def run_together(bounds: Mapping[str, BoundQuery], batch: EventBatch, *, timed_o
         try:
             found[name] = together.run(name, bound)
         except CepheidError as error:
-            raise error.located(bound.text, name) from None
+            raise error.located(bound.text, bound.origin or name) from None
     return found

@@ -26,6 +26,7 @@ class Job:
         model: what the file says.
         query: read from the file or the text that it names.
         named: the further queries, by name.
+        text: of the job file, into which errors point.
         base: the folder that its paths are relative to.
         origin: the name of the job file.
     """
@@ -35,6 +36,11 @@ class Job:
     base: Path
     origin: str
     named: Mapping[str, Query] = field(default_factory=dict)
+    text: str = ""
+
+    def place(self, *keys: str) -> Span | None:
+        """Where a key, named by its sections and itself, stands in ``text``; else its section; else None."""
+        return _place(self.text, keys)
 
     @property
     def catalog(self) -> Catalog:
@@ -132,7 +138,7 @@ def parse(text: str, origin: str, base: Path) -> Job:
     except ValidationError as error:
         raise _invalid(error, text, origin) from None
     named = {name: _query(section, ("queries", name), text, origin, base) for name, section in model.queries.items()}
-    return Job(model, _query(model.query, ("query",), text, origin, base), base, origin, named)
+    return Job(model, _query(model.query, ("query",), text, origin, base), base, origin, named, text)
 
 
 def _query(section: QuerySection, place: tuple[str, ...], text: str, origin: str, base: Path) -> Query:
@@ -201,7 +207,9 @@ def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
             # Only sources are compared with each other.
             place = place or ("source",)
         case _:
-            message = f"{key}: {_plain(detail['msg'])}, and here it is {_shown(detail['input'])}"
+            wanted = _EITHER.get(str(place[-1])) if detail["type"] == "list_type" else None
+            message = f"{key}: {wanted or _plain(detail['msg'])}, and here it is {_shown(detail['input'])}"
+            remedy = _REMEDIES.get(str(place[-1]))
     span = _place(text, place)
     return JobError(message, remedy=remedy or None, text=text if span else None, span=span, origin=origin)
 
@@ -213,6 +221,18 @@ _EXAMPLES = {
     "time": 'add: time = "ts", the column of event time',
 }
 
+
+_EITHER = {
+    "source": "it should be a section [source]",
+    "path": "it should be a text, or a list of texts",
+}
+"""What may be one or a list of several."""
+
+_REMEDIES = {
+    "source": _EXAMPLES["source"],
+    "path": 'write paths in quotes, as in path = "events.csv"',
+    "format": "leave it out where the file's name tells; matches are shown on the console where [sink] has no path",
+}
 
 _PLAIN = {
     "Input should be": "it should be",

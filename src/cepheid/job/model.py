@@ -52,6 +52,11 @@ def _known_type(value: str) -> str:
     return value
 
 
+def _require_path(path: str | None, written_as: str | None) -> None:
+    if written_as is not None and path is None:
+        raise ValueError('format is that of a file, and there is none; add path = "matches.csv", or leave format out')
+
+
 class CsvSection(_Section):
     """``[source.csv]``: how CSV files are written.
 
@@ -140,6 +145,11 @@ class NamedQuerySection(QuerySection):
     path: Name | None = None
     format: Format | None = None
 
+    @model_validator(mode="after")
+    def _format_of_a_file(self) -> NamedQuerySection:
+        _require_path(self.path, self.format)
+        return self
+
 
 class SinkSection(_Section):
     """``[sink]``: the file for the matches; without a path they are shown on the console.
@@ -153,6 +163,11 @@ class SinkSection(_Section):
     path: Name | None = None
     format: Format | None = None
     rows: Annotated[int, Field(ge=0)] = 20
+
+    @model_validator(mode="after")
+    def _format_of_a_file(self) -> SinkSection:
+        _require_path(self.path, self.format)
+        return self
 
 
 class RejectedSection(_Section):

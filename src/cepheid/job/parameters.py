@@ -9,8 +9,69 @@ from decimal import Decimal, InvalidOperation
 from cepheid.errors import ParameterError, QueryError
 from cepheid.events.schema import TIME_UNITS
 from cepheid.events.types import DataType, Kind
+from cepheid.job.load import Job
 from cepheid.language.bound import BoundQuery
+from cepheid.language.parameters import with_parameters
 from cepheid.language.quantities import extent
+
+
+def values_for(job: Job, bound: BoundQuery, typed: Mapping[str, str] | None = None) -> dict[str, object]:
+    """The values that a job and a command line have for the parameters of a query; some may be missing.
+
+    Args:
+        job: its file has values.
+        bound: the query.
+        typed: those of the command line, which go before.
+
+    Raises:
+        ParameterError: a value stands for no parameter, or a text for no value; it shows where.
+    """
+    values: dict[str, object] = {}
+    for name, value in job.model.parameters.items():
+        try:
+            _require_known(bound, name)
+            values |= parameter_values(bound, {name: value})
+        except ParameterError as error:
+            error.origin, error.text, error.span = job.origin, job.text, job.place("parameters", name)
+            raise
+    for name, text in (typed or {}).items():
+        try:
+            _require_known(bound, name)
+            values |= parameter_values(bound, {}, {name: text})
+        except ParameterError as error:
+            error.origin = f"--param {name}"
+            raise
+    return values
+
+
+def parameters_of(queries: Mapping[str, BoundQuery]) -> dict[str, DataType]:
+    """The parameters of several queries, with the type that the last one gives them."""
+    return {name: dtype for bound in queries.values() for name, dtype in bound.parameters.items()}
+
+
+def require_all(bound: BoundQuery, values: Mapping[str, object]) -> None:
+    """Check that every parameter of a job's query has a value.
+
+    Raises:
+        ParameterError: at the place of the one that has none.
+    """
+    missing = next((name for name in bound.parameters if name not in values), None)
+    if missing is None:
+        return
+    try:
+        with_parameters(bound, values)
+    except ParameterError as error:
+        error.remedy = f"{error.remedy}: under [parameters] of the job, or as --param {missing}=VALUE"
+        raise
+
+
+def _require_known(bound: BoundQuery, name: str) -> None:
+    if name not in bound.parameters:
+        known = ", ".join(f":{have}" for have in bound.parameters)
+        raise ParameterError(
+            f"no query of the job has a parameter :{name}",
+            remedy=f"the parameters are: {known}" if known else "take it out: the queries have no parameters",
+        )
 
 
 def parameter_values(

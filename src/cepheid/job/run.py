@@ -26,7 +26,7 @@ from cepheid.job.columns import columns_of_all
 from cepheid.job.engines import Found, match_local, match_spark
 from cepheid.job.load import Job
 from cepheid.job.model import SourceSection
-from cepheid.job.parameters import parameter_values
+from cepheid.job.parameters import parameters_of, require_all, values_for
 from cepheid.job.report import Report, Step
 from cepheid.language.bound import BoundQuery
 
@@ -105,10 +105,10 @@ def run(
     began = time.perf_counter()
     events, bound = read(job, progress, n_events)
     others = list(job.sinks)
-    for name in others:
-        more = job.named[name].bind(events.schema, job.catalog).parameters
-        bound = replace(bound, parameters={**more, **bound.parameters})
-    values = parameter_values(bound, job.model.parameters, parameters)
+    more = parameters_of({name: job.named[name].bind(events.schema, job.catalog) for name in others})
+    bound = replace(bound, parameters={**more, **bound.parameters})
+    values = values_for(job, bound, parameters)
+    require_all(bound, values)
     read_s = time.perf_counter() - began
 
     _tell(progress, Step("match", f"{events.n_rows:,} events"))

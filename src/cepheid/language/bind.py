@@ -69,7 +69,7 @@ def _bind(query: Query, schema: Schema, catalog: Catalog, text: str | None, abov
         known, placed = placed_in(query, text)
         inner = None
         if query.source is not None:
-            name = inner_written(placed, catalog, above)
+            name = inner_written(placed, catalog, above, known)
             inner = _bind_inner(catalog.queries[name], schema, catalog, (*above, name))
             schema = composite_schema(inner, name)
         return with_inner(replace(bound_query(placed, schema, catalog, known), query=query), inner)
@@ -82,7 +82,8 @@ def _bind(query: Query, schema: Schema, catalog: Catalog, text: str | None, abov
 
 def _bind_inner(written: Written, schema: Schema, catalog: Catalog, above: tuple[str, ...]) -> BoundQuery:
     try:
-        return _bind(written.tree, schema, catalog, written.text, above)
+        bound = _bind(written.tree, schema, catalog, written.text, above)
+        return replace(bound, origin=written.origin)
     except QueryError as error:
         raise error.located(written.text, written.origin) from None
 

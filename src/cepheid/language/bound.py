@@ -181,6 +181,7 @@ class BoundQuery:
         catalog: the functions and stores that the query may name.
         text: the text that errors point into (the printed query where it was built).
         inner: the query whose matches are the events (``FROM``), or None.
+        origin: where the text came from, for messages; or None.
     """
 
     query: Query
@@ -198,3 +199,4 @@ class BoundQuery:
     catalog: Catalog
     text: str
     inner: BoundQuery | None = None
+    origin: str | None = field(default=None, compare=False)

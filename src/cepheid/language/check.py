@@ -130,6 +130,7 @@ def _no_window(bound: BoundQuery, stream: bool) -> Iterator[Warning]:
                 f"without a window, {why} lets partial matches grow without bound on a stream",
                 remedy="add WITHIN, such as WITHIN 1 hour or WITHIN 10000 EVENTS",
                 text=bound.text or None,
+                origin=bound.origin,
                 span=_place(bound, node),
             )
         yield Warning(

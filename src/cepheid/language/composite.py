@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from cepheid.errors import QueryError
+from cepheid.errors import QueryError, Span
 from cepheid.events.schema import Schema
 from cepheid.events.types import INT, TEXT, TIMESTAMP, DataType, list_of, struct
 from cepheid.language.bound import BoundQuery, Catalog
-from cepheid.language.faults import fault, listing, suggestion
+from cepheid.language.faults import listing, place_of, suggestion
 from cepheid.language.printer import print_expression
 from cepheid.language.tree import Attribute, Query
 
@@ -16,13 +17,14 @@ TIME = "last_time"
 """The time of a composite event: that of the last event of its match."""
 
 
-def inner_written(query: Query, catalog: Catalog, above: tuple[str, ...]) -> str:
+def inner_written(query: Query, catalog: Catalog, above: tuple[str, ...], text: str = "") -> str:
     """The name of the query whose matches are the events of ``query``, which has FROM.
 
     Args:
         query: the query.
         catalog: the queries that it may name.
         above: the names of the queries whose events, in turn, come from this one.
+        text: that of the query, in which errors show FROM.
 
     Raises:
         QueryError: there is no query of that name, or its events would come from its own matches.
@@ -31,15 +33,32 @@ def inner_written(query: Query, catalog: Catalog, above: tuple[str, ...]) -> str
     assert name is not None
     if name not in catalog.queries:
         known = listing(catalog.queries)
-        otherwise = f"the queries are: {known}" if catalog.queries else f'give it, as in queries={{"{name}": ...}}'
-        raise fault(f"there is no query {name}", query, suggestion(name, catalog.queries, otherwise))
+        otherwise = (
+            f"the queries are: {known}"
+            if catalog.queries
+            else (f'give it, as in queries={{"{name}": ...}}, or in a job file as [queries.{name}]')
+        )
+        raise QueryError(
+            f"there is no query {name}",
+            remedy=suggestion(name, catalog.queries, otherwise),
+            span=place_of_source(query, text),
+        )
     if name in above:
-        raise fault(
+        raise QueryError(
             f"the events of the query {name} would be its own matches",
-            query,
-            f"take FROM {name} out of one of these: {listing(above)}",
+            remedy=f"take FROM {name} out of one of these: {listing(above)}",
+            span=place_of_source(query, text),
         )
     return name
+
+
+def place_of_source(query: Query, text: str) -> Span | None:
+    """Where FROM stands in the text of a query that has it, as far as a look at the text can tell; else the query."""
+    found = re.findall(rf"\bFROM\s+[\"`]?{re.escape(query.source or '')}\b", text, re.IGNORECASE)
+    if not found:
+        return place_of(query)
+    start = text.rindex(found[-1])
+    return Span(start, start + len(found[-1]))
 
 
 def composite_schema(inner: BoundQuery, name: str) -> Schema:

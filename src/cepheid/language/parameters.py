@@ -69,7 +69,7 @@ def with_parameters(bound: BoundQuery, values: Mapping[str, object]) -> BoundQue
     filled = _substituted(placed, constants)
     result = replace(bound_query(filled, schema, bound.catalog, text, filled=True), inner=inner)
     returns = tuple(replace(new, name=old.name) for new, old in zip(result.returns, bound.returns, strict=True))
-    return replace(result, query=bound.query, returns=returns, text=bound.text)
+    return replace(result, query=bound.query, returns=returns, text=bound.text, origin=bound.origin)
 
 
 def _check_names(bound: BoundQuery, values: Mapping[str, object]) -> None:
@@ -79,6 +79,7 @@ def _check_names(bound: BoundQuery, values: Mapping[str, object]) -> None:
             raise ParameterError(
                 f"the query has no parameter :{name}",
                 remedy=suggestion(name, bound.parameters, f"its parameters are: {known}"),
+                origin=bound.origin,
             )
     for name, dtype in bound.parameters.items():
         if name not in values:
@@ -89,7 +90,8 @@ def _error(bound: BoundQuery, name: str, message: str, remedy: str) -> Parameter
     _, placed = placed_in(bound.query, bound.text)
     node = next((n for n in walk(placed) if isinstance(n, Parameter) and n.name == name), None)
     span = place_of(node) if bound.text else None
-    return ParameterError(message, remedy=remedy, text=bound.text if span is not None else None, span=span)
+    text = bound.text if span is not None else None
+    return ParameterError(message, remedy=remedy, text=text, span=span, origin=bound.origin)
 
 
 def _constants(bound: BoundQuery, name: str, value: object) -> tuple[Literal, ...]:

@@ -168,6 +168,7 @@ class _Builder:
                 f"{len(self.elements)}",
                 remedy="split the pattern",
                 text=self.bound.text,
+                origin=self.bound.origin,
                 span=self.bound.query.pattern.span,
             )
 

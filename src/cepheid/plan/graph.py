@@ -149,6 +149,7 @@ class _Graph:
             f"the compiled engine cannot run {what}",
             remedy=remedy,
             text=self.bound.text,
+            origin=self.bound.origin,
             span=self.bound.query.pattern.span,
         )
 

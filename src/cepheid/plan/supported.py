@@ -24,6 +24,7 @@ def _refuse(bound: BoundQuery, what: str, node: Node | None, remedy: str | None 
         f"the compiled engine cannot run {what} yet",
         remedy=remedy or "it is part of the language: `cepheid.testing.oracle` runs it, slowly, on small tables",
         text=bound.text,
+        origin=bound.origin,
         span=span if span is not None and span.end <= len(bound.text) else None,
     )
 

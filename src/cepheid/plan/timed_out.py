@@ -34,5 +34,6 @@ def _refused(bound: BoundQuery, what: str, node: Node) -> NotSupportedError:
         f"the compiled engine cannot tell what times out under {what} yet",
         remedy="ask for the matches alone, without the output timed_out",
         text=bound.text,
+        origin=bound.origin,
         span=span if span is not None and span.end <= len(bound.text) else None,
     )

@@ -206,7 +206,7 @@ def _with_computed_keys(events: Events, bound: BoundQuery) -> tuple[DataFrame, l
         + [spark.StructField(f.name, spark_type(f.type), True) for f in added]
     )
     output = pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in columns.fields])
-    operator = KeyComputation(bound.partition, bound.catalog.functions, output, bound.text)
+    operator = KeyComputation(bound.partition, bound.catalog.functions, output, bound.text, bound.origin)
     return through(events.frame, operator, columns), [named(f.name) for f in added]
 
 

@@ -171,7 +171,7 @@ def detect(
             try:
                 _require_runs(one)
             except QueryError as error:
-                raise error.located(one.text, name) from None
+                raise error.located(one.text, one.origin or name) from None
         if asked is not None:
             return detect_outputs_of_set(source, bounds, asked, partitions, observation)
         return detect_set(source, bounds, n_partitions=partitions, observation=observation)

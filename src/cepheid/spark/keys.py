@@ -105,13 +105,14 @@ class KeyComputation:
         types: the Arrow type of each.
         functions: registered functions, by name.
         output: the Arrow schema of the result: the columns that come in, then the keys.
-        text: of the query, for errors.
+        text, origin: of the query, for errors.
     """
 
     expressions: tuple[tree.Expression, ...]
     functions: Mapping[str, Function]
     output: Any
     text: str = ""
+    origin: str | None = None
 
     @staticmethod
     def fields(bound: BoundQuery) -> list[tuple[str, Any]]:
@@ -138,5 +139,5 @@ class KeyComputation:
         try:
             return arrow_of(evaluate(expression, resolve, batch.num_rows, self.functions))
         except DataError as error:  # of a registered function
-            error.located(self.text)
+            error.located(self.text, self.origin)
             raise

@@ -43,3 +43,12 @@ def test_the_folder_is_named_after_the_sources(tmp_path: Path, monkeypatch: pyte
     read_bytes = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b"# edited")
     assert cache_folder() != first
+
+
+def test_that_warning_names_the_line_outside_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    occupied = tmp_path / "file"
+    occupied.write_text("")
+    monkeypatch.setenv("CEPHEID_CACHE_DIR", str(occupied))
+    with pytest.warns(RuntimeWarning) as caught:
+        cache_folder()
+    assert caught[0].filename == __file__

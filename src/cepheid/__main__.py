@@ -1,0 +1,5 @@
+"""``python -m cepheid``: the command line."""
+
+from cepheid.cli.main import app
+
+app()
