@@ -119,7 +119,7 @@ def match(
         return Outputs(**tables)
 
     if isinstance(query, QuerySet):
-        results = run_set(events, query, **options)
+        results = run_set(events, query, **{**options, "timed_out": query if options.get("timed_out") else ()})
     else:
         results = {"": run(events, query, **options)}
     if asked is None or REJECTED not in asked:
@@ -192,14 +192,15 @@ def run_set(
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
     reject_null_keys: bool = False,
-    timed_out: bool = False,
+    timed_out: Collection[str] = (),
 ) -> dict[str, Result]:
     """The same as `run` for each query of a set, in one pass over the events.
 
     Args:
-        events, time, type, order, time_unit, catalog, queries, reject_null_keys, timed_out: see `run`.
+        events, time, type, order, time_unit, catalog, queries, reject_null_keys: see `run`.
         queries_asked: the set.
         parameters: values for the parameters of the queries; each gets those that it names.
+        timed_out: the names of the queries of which to find what timed out, too.
 
     Returns:
         Name -> what `run` gives for that query alone.

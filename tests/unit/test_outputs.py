@@ -91,6 +91,12 @@ def test_under_any_prefixes_that_nothing_could_be_added_to_time_out():
     assert [(row["a"]["ts"], row["b"]["ts"]) for row in found.to_pylist()] == [(0, 1), (0, 2)]
 
 
+def test_under_strict_the_preferred_run_that_its_window_left_times_out():
+    table = pa.table({"ts": [0, 1, 2, 30], "kind": ["A", "B", "X", "A"]})
+    found = cep.match(table, "SEQ(A a, B b, C c) WITHIN 10 POLICY strict", **OPTIONS, outputs="timed_out").timed_out
+    assert [row["a"]["ts"] for row in found.to_pylist()] == [30]  # X ended the other run
+
+
 def test_windows_that_slide_have_their_bounds():
     table = pa.table({"ts": [4, 12], "kind": ["A", "B"]})
     found = cep.match(table, "SEQ(A a, B b) WINDOW 10 s SLIDE 5 s", **OPTIONS, outputs="timed_out").timed_out
@@ -154,7 +160,6 @@ def test_an_output_that_does_not_exist():
 @pytest.mark.parametrize(
     ("query", "what"),
     [
-        ("SEQ(A a, B b) WITHIN 5 POLICY strict", "POLICY strict"),
         ("SEQ(A a, strict B b) WITHIN 5", "prefix `strict`"),
         ("SEQ(A a, B b) WITHIN 5 AFTER MATCH SKIP PAST LAST", "AFTER MATCH"),
         ("SEQ(A a, B+ b UNTIL b.v = 5, C c) WITHIN 5", "UNTIL"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from cepheid.compiler.event_index import EventIndex
@@ -77,18 +77,20 @@ class Together:
         return self._found[name]
 
 
-def run_together(bounds: Mapping[str, BoundQuery], batch: EventBatch, *, timed_out: bool = False) -> dict[str, Found]:
+def run_together(
+    bounds: Mapping[str, BoundQuery], batch: EventBatch, *, timed_out: Collection[str] = ()
+) -> dict[str, Found]:
     """The matches of each query, as if it were run alone.
 
     Args:
         bounds: name -> query, its parameters replaced by values.
         batch: the events.
-        timed_out: find what timed out, too.
+        timed_out: the names of those of which to find what timed out, too.
 
     Raises:
         NotSupportedError, DataError: as `Together.run`, with the name of the query.
     """
-    together = Together(batch, frozenset(bounds if timed_out else ()))
+    together = Together(batch, frozenset(timed_out))
     found = {}
     for name, bound in bounds.items():
         try:

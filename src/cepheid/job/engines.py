@@ -16,7 +16,7 @@ from cepheid.errors import DataError
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
-from cepheid.query import Query, QuerySet
+from cepheid.query import Query, QuerySet, catalog_with
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Found:
         rejected_rows: which those are, counted through all tables.
         n_null_key: events with NULL in SAME, which are in no partition; None where the engine does not tell.
         others: the matches of further queries that were asked for, by name.
+        timed_out: an Arrow table of what timed out, or None where it was not asked for.
     """
 
     matches: Any
@@ -38,6 +39,7 @@ class Found:
     rejected_rows: Sequence[int]
     n_null_key: int | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
+    timed_out: Any = None
 
 
 MAIN = "[query]"
@@ -53,6 +55,7 @@ def match_local(
     null_keys: bool = False,
     named: Mapping[str, Query] | None = None,
     others: Sequence[str] = (),
+    timed_out: bool = False,
 ) -> Found:
     """The matches, found in this process.
 
@@ -64,6 +67,7 @@ def match_local(
         null_keys: events with NULL in SAME are rejected ones too.
         named: further queries, which may stand behind FROM.
         others: the names of those whose own matches are wanted, too.
+        timed_out: find what timed out of the query itself, too.
     """
     from cepheid.local import run_set
 
@@ -78,12 +82,13 @@ def match_local(
         parameters=dict(parameters),
         queries=rest,
         reject_null_keys=null_keys,
+        timed_out=(MAIN,) if timed_out else (),
     )
     result = results[MAIN]
     rows = result.rejected["row"].to_pylist()
     rejected = _as_rejected(result.rejected, _raw_events(tables, rows))
     found = {name: results[name].matches for name in others}
-    return Found(result.matches, result.n_matches, rejected, rows, result.n_null_key, found)
+    return Found(result.matches, result.n_matches, rejected, rows, result.n_null_key, found, result.timed_out)
 
 
 def _asked(query: Query, named: Mapping[str, Query], others: Sequence[str]) -> tuple[QuerySet, dict[str, Query]]:
@@ -147,6 +152,7 @@ def match_spark(
     *,
     named: Mapping[str, Query] | None = None,
     others: Sequence[str] = (),
+    timed_out: bool = False,
 ) -> Found:
     """The matches, found by Spark on this machine; see `match_local`.
 
@@ -160,20 +166,25 @@ def match_spark(
     numbered = _numbered(tables) if not schema.order else dict(tables)
     frames = {name: session.createDataFrame(_in_utc(table)) for name, table in numbered.items()}
     asked, rest = _asked(query, named or {}, others)
-    detected = detect(
-        frames[None] if None in frames else {str(name): frame for name, frame in frames.items()},
-        asked,
-        time=schema.time,
-        time_unit=schema.time_unit,
-        type=schema.type,
-        order=list(schema.order) or [_ROW],
-        parameters=parameters,
-        queries=rest,
-    )
+    given = frames[None] if None in frames else {str(name): frame for name, frame in frames.items()}
+    options: dict[str, Any] = {
+        "time": schema.time,
+        "time_unit": schema.time_unit,
+        "type": schema.type,
+        "order": list(schema.order) or [_ROW],
+        "parameters": parameters,
+    }
+    detected = detect(given, asked, **options, queries=rest)
     found = {name: _in_utc(_without_row(frame.toArrow())) for name, frame in detected.items()}
     detected.unpersist()
+    left = None
+    if timed_out:
+        known = query.bind(schema, catalog_with(None, named)).parameters
+        own = {name: value for name, value in parameters.items() if name in known}
+        outputs = detect(given, query, **{**options, "parameters": own}, queries=named, outputs="timed_out")
+        left = _in_utc(_without_row(outputs.timed_out.toArrow()))
     matches = found.pop(MAIN)
-    return Found(matches, len(matches), *_rejected_of(tables, schema), others=found)
+    return Found(matches, len(matches), *_rejected_of(tables, schema), others=found, timed_out=left)
 
 
 _ROW = "#row"

@@ -151,27 +151,20 @@ class NamedQuerySection(QuerySection):
         return self
 
 
-class SinkSection(_Section):
-    """``[sink]``: the file for the matches; without a path they are shown on the console.
+class TimedOutSection(_Section):
+    """``[sink.timed_out]``: the file for what was left when its window closed.
 
     Attributes:
         path: relative to the folder of the job file.
         format: by the name of the file where it is not given.
-        rows: how many matches the console shows.
     """
 
-    path: Name | None = None
+    path: Name
     format: Format | None = None
-    rows: Annotated[int, Field(ge=0)] = 20
-
-    @model_validator(mode="after")
-    def _format_of_a_file(self) -> SinkSection:
-        _require_path(self.path, self.format)
-        return self
 
 
 class RejectedSection(_Section):
-    """``[rejected]``: the file for events that could not be read.
+    """``[rejected]``, or ``[sink.rejected]``: the file for events that could not be read.
 
     Attributes:
         null_keys: also for events with NULL in SAME, which are in no partition.
@@ -180,6 +173,29 @@ class RejectedSection(_Section):
     path: Name
     format: Format | None = None
     null_keys: bool = False
+
+
+class SinkSection(_Section):
+    """``[sink]``: the file for the matches; without a path they are shown on the console.
+
+    Attributes:
+        path: relative to the folder of the job file.
+        format: by the name of the file where it is not given.
+        rows: how many matches the console shows.
+        timed_out: where what timed out goes; it is not looked for where it is not given.
+        rejected: the same as ``[rejected]``, which may stand here.
+    """
+
+    path: Name | None = None
+    format: Format | None = None
+    rows: Annotated[int, Field(ge=0)] = 20
+    timed_out: TimedOutSection | None = None
+    rejected: RejectedSection | None = None
+
+    @model_validator(mode="after")
+    def _format_of_a_file(self) -> SinkSection:
+        _require_path(self.path, self.format)
+        return self
 
 
 class JobFile(_Section):
@@ -203,9 +219,16 @@ class JobFile(_Section):
     sink: SinkSection = SinkSection()
     rejected: RejectedSection | None = None
 
+    @property
+    def rejected_events(self) -> RejectedSection | None:
+        """``[rejected]`` or ``[sink.rejected]``, whichever is given."""
+        return self.rejected or self.sink.rejected
+
     @model_validator(mode="after")
     def _sources_agree(self) -> JobFile:
-        if self.engine == "spark" and self.rejected is not None and self.rejected.null_keys:
+        if self.rejected is not None and self.sink.rejected is not None:
+            raise ValueError("[rejected] and [sink.rejected] are the same; leave one out")
+        if self.engine == "spark" and self.rejected_events is not None and self.rejected_events.null_keys:
             raise ValueError('rejected.null_keys is for engine = "local"; on Spark such events are only counted')
         sources = self.source
         if len(sources) == 1:

@@ -39,6 +39,8 @@ class Report:
         rejected: an Arrow table of the rejected rows.
         engine: ``"local"`` or ``"spark"``.
         sink, rejected_sink: the files that were written, or None.
+        timed_out_sink: the file of what timed out, or None.
+        n_timed_out: how much timed out; None where it was not asked for.
         others: for each further query with a file of its own, its file and the number of its matches.
         warnings: sentences that the user should read.
     """
@@ -56,6 +58,8 @@ class Report:
     engine: str
     sink: Path | None = None
     rejected_sink: Path | None = None
+    timed_out_sink: Path | None = None
+    n_timed_out: int | None = None
     warnings: tuple[str, ...] = field(default=())
     others: Mapping[str, tuple[Path, int]] = field(default_factory=dict)
 

@@ -70,6 +70,8 @@ def read(job: Job, progress: Progress | None = None, n_events: int | None = None
         QueryError: the query does not fit them.
     """
     needed = columns_of_all(query.tree for query in (job.query, *job.named.values()))
+    if job.model.sink.timed_out is not None:
+        needed = None  # what timed out comes with all columns of its events
     events = _events(job, needed, progress, n_events)
     try:
         return events, job.query.bind(events.schema, job.catalog)
@@ -113,10 +115,13 @@ def run(
 
     _tell(progress, Step("match", f"{events.n_rows:,} events"))
     began = time.perf_counter()
+    timed_out = job.model.sink.timed_out is not None
     if job.model.engine == "spark":
-        found = match_spark(events.tables, job.query, events.schema, values, named=job.named, others=others)
+        found = match_spark(
+            events.tables, job.query, events.schema, values, named=job.named, others=others, timed_out=timed_out
+        )
     else:
-        null_keys = job.model.rejected is not None and job.model.rejected.null_keys
+        null_keys = job.model.rejected_events is not None and job.model.rejected_events.null_keys
         found = match_local(
             events.tables,
             job.query,
@@ -125,6 +130,7 @@ def run(
             null_keys=null_keys,
             named=job.named,
             others=others,
+            timed_out=timed_out,
         )
     match_s = time.perf_counter() - began
 
@@ -132,7 +138,9 @@ def run(
     matches = found.matches if limit is None else found.matches.slice(0, limit)
     rejected = pa.concat_tables([events.rejected, _placed(found, events)])
     more_matches = {name: table if limit is None else table.slice(0, limit) for name, table in found.others.items()}
-    sink, rejected_sink, *more_sinks = _write(job, matches, rejected, more_matches, progress)
+    sink, rejected_sink, timed_out_sink, *more_sinks = _write(
+        job, matches, rejected, found.timed_out, more_matches, progress
+    )
     return Report(
         n_events=events.n_rows - len(found.rejected),
         n_matches=found.n_matches,
@@ -147,6 +155,8 @@ def run(
         engine=job.model.engine,
         sink=sink,
         rejected_sink=rejected_sink,
+        timed_out_sink=timed_out_sink,
+        n_timed_out=None if found.timed_out is None else len(found.timed_out),
         warnings=_warnings(events, found, rejected, rejected_sink),
         others={
             name: (path, len(found.others[name]))
@@ -165,7 +175,10 @@ def _check_sinks(job: Job) -> None:
     """A file that cannot or must not be written is told before the work, not after it."""
     taken: dict[Path, str] = {}
     more = [(f"queries.{name}", section) for name, section in job.sinks.items()]
-    for name, section in (("sink", job.model.sink), ("rejected", job.model.rejected), *more):
+    model = job.model
+    rejected = "rejected" if model.sink.rejected is None else "sink.rejected"
+    own = (("sink", model.sink), (rejected, model.rejected_events), ("sink.timed_out", model.sink.timed_out))
+    for name, section in (*own, *more):
         if section is None or section.path is None:
             continue
         path = job.path_of(section.path)
@@ -276,13 +289,15 @@ def _schema(job: Job, tables: Mapping[str | None, Any]) -> Schema:
 
 
 def _write(
-    job: Job, matches: Any, rejected: Any, others: Mapping[str, Any], progress: Progress | None
+    job: Job, matches: Any, rejected: Any, timed_out: Any, others: Mapping[str, Any], progress: Progress | None
 ) -> list[Path | None]:
     """The files of all, or of none where one of them cannot be written."""
     paths: list[Path | None] = []
     more = [(job.sinks[name], table) for name, table in others.items()]
     with ExitStack() as files:
-        for section, table in ((job.model.sink, matches), (job.model.rejected, rejected), *more):
+        model = job.model
+        own = ((model.sink, matches), (model.rejected_events, rejected), (model.sink.timed_out, timed_out))
+        for section, table in (*own, *more):
             if section is None or section.path is None:
                 paths.append(None)
                 continue
