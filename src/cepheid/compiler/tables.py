@@ -207,7 +207,7 @@ class _Compiler:
                 )
                 or any(edge.made_tests or edge.made_absences for edge in automaton.edges),
                 tally=any(row[0] in k.TALLIES for row in updates) or self.registers.n_floats > 0,
-                fire=run_width > 0,
+                fire=run_width > 0 or automaton.strict,
                 varying=not automaton.fixed,
                 strict=automaton.strict,
             ),
