@@ -1,0 +1,117 @@
+"""The output without RETURN is what plain Python makes of the oracle's matches; a match_id names its match for good."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+import cepheid as cep
+from cepheid.language.tree import Attribute
+from cepheid.query import Query
+from cepheid.testing.fuzz import Search
+from cepheid.testing.harness import ORDER, SOURCE, EngineRoad, table_of
+from cepheid.testing.oracle import OracleEvent, match
+from cepheid.testing.strategies import CATALOG, SCHEMA, STORES
+from cepheid.testing.strategies_features import Features
+from tests.conformance.plain_output import plain_rows, written
+
+N_QUERIES = 120
+N_STREAMS = 3
+
+COLUMNS: dict[str, Any] = {"time": "ts", "type": "kind", "order": [ORDER, SOURCE], "catalog": CATALOG}
+
+
+def queries(seed: int, always: Features = Features.NONE) -> Iterator[tuple[Query, EngineRoad, Search]]:
+    """Queries that the engine runs, without RETURN."""
+    search, n = Search(seed, always=always), 0
+    while n < N_QUERIES:
+        road = search.query()
+        if road is None or _two_columns_of_one_name(road):
+            continue
+        n += 1
+        yield Query.of(replace(road.bound.query, returns=())), road, search
+
+
+def _two_columns_of_one_name(road: EngineRoad) -> bool:
+    """A variable is called as an attribute in SAME: refused, unless RETURN names the columns."""
+    keys = {part.path[-1] for part in road.bound.partition if isinstance(part, Attribute)}
+    return not keys.isdisjoint(road.bound.variables)
+
+
+def found_in(query: Query, events: Sequence[OracleEvent]) -> Any:
+    """The matches as an Arrow table."""
+    return cep.match(table_of(events, SCHEMA)[0], query, **COLUMNS)
+
+
+def test_default_columns_are_what_plain_python_makes_of_them():
+    n_matches, n_empty, n_windows = 0, 0, 0
+    for query, road, search in queries(11, Features.SOURCES | Features.NULLS | Features.NANS):
+        bound = query.bind(SCHEMA, CATALOG)
+        for _ in range(N_STREAMS):
+            events = search.stream(road)
+            rows = table_of(events, SCHEMA)[0].to_pylist()
+            found = match(bound, events, stores=STORES, timed_out=False).matches
+            expected = plain_rows(bound, found, dict(zip(events, rows, strict=True)))
+            got = found_in(query, events).to_pylist()
+            ids = [row.pop("match_id") for row in got]
+            assert written(got) == written(expected), (road.bound.text, events)
+            assert all(re.fullmatch(r"[0-9a-f]{32}", one) for one in ids)
+            assert len(set(ids)) == len(ids)
+            n_matches += len(got)
+            n_empty += sum([] in row.values() for row in got)
+            n_windows += sum("window_start" in row for row in got)
+    assert min(n_matches, n_empty, n_windows) > 10
+
+
+def test_a_match_id_does_not_depend_on_the_order_of_arrival():
+    random, n_matches = Random(12), 0
+    for query, road, search in queries(12, Features.SOURCES):
+        events = search.stream(road)
+        arrived = random.sample(events, len(events))
+        rows = found_in(query, events).to_pylist()
+        assert written(rows) == written(found_in(query, arrived).to_pylist()), (road.bound.text, events, arrived)
+        n_matches += len(rows)
+    assert n_matches > 100
+
+
+def test_a_match_id_does_not_depend_on_other_queries_and_other_events():
+    n_matches, before = 0, None
+    for query, road, search in queries(13):
+        events = search.stream(road)
+        table = table_of(events, SCHEMA)[0]
+        alone = cep.match(table, query, **COLUMNS)
+        together = cep.match(table, cep.QuerySet({"one": query, "other": before or "A a, B b"}), **COLUMNS)
+        assert written(together["one"].to_pylist()) == written(alone.to_pylist()), road.bound.text
+        # Columns that come later, and types that none takes, change no identity.
+        extended = table.append_column("new", pa.array(range(len(table)), pa.int32()))
+        assert cep.match(extended, query, **COLUMNS)["match_id"].equals(alone["match_id"])
+        n_matches += len(alone)
+        before = query
+    assert n_matches > 100
+
+
+def test_different_queries_name_the_same_events_differently():
+    table = pa.table({"ts": [1, 2, 3], "kind": ["A", "B", "B"], "x": [1, 2, 3]})
+    texts = [
+        "SEQ(A a, B b) WITHIN 10",
+        "SEQ(A a, B c) WITHIN 10",
+        "SEQ(A a, B b) WITHIN 11",
+        "SEQ(A a, B b) WHERE b.x = :x WITHIN 10",
+        "SEQ(A a, B b) WINDOW 10 SLIDE 5",
+        "AND(A a, B b) WITHIN 10",
+    ]
+    options: dict[str, Any] = {"time": "ts", "time_unit": "s", "type": "kind"}
+    ids = [
+        cep.match(table, text, **options, parameters={"x": 2} if ":x" in text else None)["match_id"].to_pylist()
+        for text in texts
+    ]
+    flat = [one for several in ids for one in several]
+    assert len(set(flat)) == len(flat) > len(texts)
+    # The same query, however it is spelled.
+    (again,) = cep.match(table, "pattern A a; B b within 10", **options)["match_id"].to_pylist()
+    assert again == ids[0][0]
