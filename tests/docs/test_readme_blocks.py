@@ -17,7 +17,7 @@ import cepheid
 from tests.docs.blocks import ROOT, Block, all_blocks, blocks_of
 
 BLOCKS = all_blocks()
-LANGUAGES = {"python", "cepheid", "sh", "text", "toml", "json", "mermaid", "sql", "java", ""}
+LANGUAGES = {"python", "csv", "cepheid", "sh", "text", "toml", "json", "mermaid", "sql", "java", ""}
 # `other` is a query in the language of another system, which is not run.
 TAGS = {"python": {"spark"}, "cepheid": {"wrong"}, "sh": {"run"}, "sql": {"other"}, "java": {"other"}}
 

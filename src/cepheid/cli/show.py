@@ -114,7 +114,8 @@ def show_report(report: Report) -> None:
         style="dim",
     )
     if report.n_null_key:
-        console.print(f"{report.n_null_key:,} events are in no partition: NULL in SAME", style="dim")
+        are = _plural("event is", "events are", report.n_null_key)
+        console.print(f"{report.n_null_key:,} {are} in no partition: NULL in SAME", style="dim")
     if report.n_timed_out is not None:
         console.print(f"{report.n_timed_out:,} timed out: {escape(str(report.timed_out_sink))}")
     for what, path in (("matches", report.sink), ("rejected", report.rejected_sink)):

@@ -54,6 +54,7 @@ class Session:
                 "a stream keeps the events of partial matches, and nothing in this query says for how long",
                 remedy="give it a window (WITHIN, or WINDOW ... SLIDE), or match a bounded table with cep.match",
                 text=bound.text,
+                origin=bound.origin,
                 span=bound.query.pattern.span,
             )
         self._compiled = compiled

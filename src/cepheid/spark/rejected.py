@@ -66,7 +66,7 @@ class RejectedEvents:
                 if valid is not None:
                     missing |= ~valid
         except DataError as error:  # of a registered function
-            error.located(self.bound.text)
+            error.located(self.bound.text, self.bound.origin)
             raise
         return np.flatnonzero(missing)
 
