@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -39,6 +40,10 @@ class Matcher:
     The watermark moves by `advance` and `close`, and where ``slack`` is given, by each `push`: to the greatest time
     that was pushed, less the slack and a microsecond. So an event that comes at most ``slack`` after a newer one is on
     time.
+
+    Where a call raises while it searches (a registered function fails, the process is interrupted), the matches that it
+    had to give are not known: the matcher then refuses every further call. One that raises because its events do not do
+    changes nothing.
 
     Memory is bounded by what one window of the query holds, beside the events that the watermark has not passed:
     `gauge` tells. A query without a window is refused.
@@ -89,6 +94,7 @@ class Matcher:
         self._bound: BoundQuery | None = None
         self._stream: Stream | None = None
         self._watermark_us = BEFORE_ALL_US
+        self._failure: BaseException | None = None
         self.late: Any = None
         self.rejected: Any = None
         if schema is not None:
@@ -111,6 +117,7 @@ class Matcher:
             QueryError, SchemaError: see `Matcher`; or the columns differ from those before.
             DataError: the matcher is closed, a value cannot be worked with, or a registered function fails.
         """
+        self._require_whole()
         if self._watermark_us == AFTER_ALL_US:
             raise DataError("the matcher is closed: its stream has ended", remedy="start another one")
         table, schema = read_given(events, **self._options)
@@ -123,7 +130,8 @@ class Matcher:
         self._given = first_given(events)
         first_row = stream.n_arrived
         batch = read_events(table, self._schema)
-        self.late = like_given(stream.push(batch), self._given)
+        with self._failing():
+            self.late = like_given(stream.push(batch), self._given)
         self.rejected = batch.rejected.table(first_row)
         if len(batch.rejected):
             counts = ", ".join(f"{n} for {column}" for column, n in batch.rejected.counts.items())
@@ -177,10 +185,29 @@ class Matcher:
         return stream
 
     def _moved(self, watermark_us: int) -> Any:
+        self._require_whole()
         self._watermark_us = max(self._watermark_us, watermark_us)
         if self._stream is None:  # nothing was pushed, so that not even the columns are known
             return pa.table({})
-        return like_given(self._stream.advance(self._watermark_us), self._given)
+        with self._failing():
+            return like_given(self._stream.advance(self._watermark_us), self._given)
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """In its block, whatever is raised leaves a stream that has lost events."""
+        try:
+            yield
+        except BaseException as error:
+            self._failure, self._stream = error, None
+            raise
+
+    def _require_whole(self) -> None:
+        """Refuse to go on where matches would be missed in silence."""
+        if self._failure is not None:
+            raise DataError(
+                f"the matcher has failed before ({type(self._failure).__name__}), and what it held is gone",
+                remedy="start another one, and push again from one window before the last match that was given",
+            ) from self._failure
 
     def _time_us(self, time: datetime | str | int | float) -> int:
         if isinstance(time, int | float) and self._options["time_unit"] is None:

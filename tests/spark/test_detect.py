@@ -227,6 +227,13 @@ def test_a_function_between_events_that_raises_fails_the_job(spark, frame: DataF
         detect(frame, text, catalog=catalog, **COLUMNS).collect()
 
 
+def test_a_function_that_gives_another_type_fails_the_job(spark, frame: DataFrame):
+    catalog = Catalog(functions={"f": Function("f", (types.INT,), types.INT, lambda v: str(v))})
+    text = "PATTERN SEQ(A a, B b) WHERE SAME[key] AND f(a.v) = 1 WITHIN 20 ms RETURN a.id AS a"
+    with pytest.raises(PythonException, match=r"1:43: the function f gave '.*' \(str\), which is no int"):
+        detect(frame, text, catalog=catalog, **COLUMNS).collect()
+
+
 def test_types_travel(spark):
     schema = T.StructType(
         [

@@ -17,6 +17,8 @@ from cepheid.events.column import Column, all_null, text_column
 from cepheid.events.text import encode_text
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import Function
+from cepheid.language.faults import shortened
+from cepheid.language.scope import article
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -45,7 +47,7 @@ def called(function: Function, arguments: Sequence[Column], n: int) -> Column:
             results.append(function.call(*values))
         except Exception as error:  # a user's function may raise anything
             raise DataError(
-                f"the function {function.name} raised {type(error).__name__}: {error}, for {_shown(values)}",
+                f"the function {function.name} raised {_told(error)}, for {_shown(values)}",
                 remedy="let it return None where it has no answer",
             ) from error
     column = column_from(results, function.result, f"the function {function.name}")
@@ -53,7 +55,24 @@ def called(function: Function, arguments: Sequence[Column], n: int) -> Column:
 
 
 def _shown(values: Sequence[object]) -> str:
-    return "(" + ", ".join(repr(v) for v in values) + ")"
+    return "(" + ", ".join(_written(v) for v in values) + ")"
+
+
+def _told(error: Exception) -> str:
+    """An exception of a user's code, whose text may be empty, long, or raise in its turn."""
+    name = type(error).__name__
+    try:
+        text = shortened(str(error))
+    except Exception:  # noqa: BLE001 - it is the user's, too
+        return name
+    return f"{name}: {text}" if text else name
+
+
+def _written(value: object) -> str:
+    try:
+        return shortened(repr(value))
+    except Exception:  # noqa: BLE001 - it is the user's
+        return f"a {type(value).__name__}"
 
 
 def python_values(column: Column) -> list[object]:
@@ -111,6 +130,9 @@ def column_from(values: Sequence[object], dtype: DataType, origin: str) -> Colum
         for value in values:
             if value is not None and not isinstance(value, str):
                 raise _wrong(value, dtype, origin)
+        for value in values:
+            if isinstance(value, str) and not _is_utf8(value):
+                raise _wrong(value, dtype, origin)
         codes, _, dictionary = encode_text(pa.array(values, pa.string()))
         return text_column(codes, mask, dictionary)
     numbers = [0 if v is None else number_of(v, dtype, origin) for v in values]
@@ -130,7 +152,10 @@ def number_of(value: object, dtype: DataType, origin: str) -> int | float:
         case Kind.INT if isinstance(value, Integral):
             result = int(value)
         case Kind.FLOAT if isinstance(value, Real | Decimal):
-            return float(value)
+            try:
+                return float(value)
+            except (OverflowError, ValueError):  # an int beyond all floats, a decimal that is a signalling NaN
+                raise _wrong(value, dtype, origin) from None
         case Kind.DECIMAL if isinstance(value, Decimal | Integral):
             result = _unscaled(value if isinstance(value, Decimal) else Decimal(int(value)), dtype.scale or 0)
         case Kind.TIMESTAMP if isinstance(value, datetime):
@@ -150,8 +175,16 @@ def _unscaled(value: Decimal, scale: int) -> int | None:
     return int(_WIDE.to_integral_value(_WIDE.scaleb(value, scale)))
 
 
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
 def _wrong(value: object, dtype: DataType, origin: str) -> DataError:
     return DataError(
-        f"{origin} gave {value!r} ({type(value).__name__}), which is no {dtype}",
-        remedy=f"let it give a {dtype}, or declare the type that it gives",
+        f"{origin} gave {_written(value)} ({type(value).__name__}), which is no {dtype}",
+        remedy=f"let it give {article(dtype)}, or declare the type that it gives",
     )
