@@ -7,13 +7,17 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import cepheid
+from cepheid.job.model import JobFile
+from tests.conformance.documented import DOCUMENTS
 from tests.docs.blocks import ROOT, Block, all_blocks, blocks_of
 
 BLOCKS = all_blocks()
@@ -26,12 +30,17 @@ def _runs(block: Block) -> bool:
     return block.language == "python" or (block.language == "sh" and "run" in block.tags) or block.file_name is not None
 
 
+def _is_output(block: Block, following: Block) -> bool:
+    """The block behind one that runs is what it prints, save on pages whose text blocks are examples."""
+    return following.file == block.file and following.language == "text" and ROOT / block.file not in DOCUMENTS
+
+
 def _documents() -> Iterator[object]:
     """Per document its blocks that run or are files, each with the output that is shown right after it, if any."""
     by_document: dict[str, list[tuple[Block, Block | None]]] = defaultdict(list)
     for block, following in zip(BLOCKS, [*BLOCKS[1:], None], strict=True):
         if _runs(block):
-            shown = following is not None and following.file == block.file and following.language == "text"
+            shown = following is not None and _is_output(block, following)
             by_document[block.file].append((block, following if shown else None))
     for document, blocks in by_document.items():
         needs_spark = any("spark" in block.tags for block, _ in blocks)
@@ -97,7 +106,8 @@ def test_documents_hold_what_they_show(
             code = compile("\n" * (block.line - 1) + block.text, str(ROOT / block.file), "exec")
             exec(code, namespace)
             printed = capsys.readouterr().out
-        if printed and shown is not None:
+        if shown is not None:
+            assert printed, f"{block} prints nothing, and {shown} shows something"
             assert _lines(printed) == _lines(shown.text), f"{shown} does not show what {block} prints"
 
 
@@ -121,7 +131,14 @@ def test_queries_parse(block: Block):
 
 
 def _commands() -> Iterator[object]:
-    for block in BLOCKS:
+    others = [*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("workloads/*.md")]
+    elsewhere = [
+        block
+        for path in others
+        if path != ROOT / "README.md"
+        for block in blocks_of(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
+    ]
+    for block in (*BLOCKS, *elsewhere):
         if block.language != "sh":
             continue
         text = block.text.replace("\\\n", " ")
@@ -157,6 +174,41 @@ def test_commands_exist(words: list[str]):
         assert names[0] in _subcommands(), f"cepheid has no command {names[0]!r}"
     else:
         assert set(arguments) <= {"--help", "--version"}
+
+
+def _shown() -> set[Block]:
+    """The blocks of text that `test_documents_hold_what_they_show` compares with what is printed."""
+    pairs = pairwise(BLOCKS)
+    return {text for block, text in pairs if _runs(block) and _is_output(block, text)}
+
+
+def _is_held(block: Block) -> bool:
+    """Some test holds a block to what it shows."""
+    if block.file_name is not None:
+        # It is written where the document's blocks run, and one of these names it.
+        return any(block.file_name in other.text for other in BLOCKS if other.file == block.file and other is not block)
+    match block.language:
+        case "python" | "cepheid" | "sh":
+            return True  # it runs, is parsed, or its commands exist
+        case "text":
+            # Or they are examples of the language: tests/conformance reads every block of these pages.
+            return block in _shown() or ROOT / block.file in DOCUMENTS
+        case "toml":
+            return True  # it is part of a job file
+        case _:
+            return "other" in block.tags
+
+
+@pytest.mark.parametrize("block", [pytest.param(b, id=str(b)) for b in BLOCKS])
+def test_every_block_is_held_by_a_test(block: Block):
+    assert _is_held(block)
+
+
+@pytest.mark.parametrize("block", [pytest.param(b, id=str(b)) for b in BLOCKS if b.language == "toml"])
+def test_parts_of_job_files_are_accepted(block: Block):
+    sections = tomllib.loads(block.text)
+    rest = {"source": {"path": "events.csv", "time": "ts"}, "query": {"text": "A a"}}
+    JobFile.model_validate({**rest, **sections})
 
 
 @pytest.mark.parametrize("block", [pytest.param(b, id=str(b)) for b in BLOCKS])
