@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.engine.incremental import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.engine.stream import Stream
+from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError, SchemaError
 from cepheid.events.event_time import event_times
 from cepheid.events.frames import like_given
@@ -19,6 +19,7 @@ from cepheid.events.given import first_given, read_given
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.check import check
 from cepheid.language.parameters import with_parameters
 from cepheid.query import Asked, Query, catalog_with
 
@@ -46,7 +47,8 @@ class Matcher:
     changes nothing.
 
     Memory is bounded by what one window of the query holds, beside the events that the watermark has not passed:
-    `gauge` tells. A query without a window is refused.
+    `gauge` tells. A query without a window keeps each start until it becomes a match; where a loop or ``any`` would
+    make more and more of it, it is refused.
 
     Attributes:
         late: the late events of the last `push`, as they came, in the kind of table that was pushed.
@@ -178,6 +180,7 @@ class Matcher:
 
     def _bind(self, table: Any, schema: Schema) -> Stream:
         bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
+        _require_bounded(bound)
         stream = Stream(bound, table.schema)
         stream.watermark_us = self._watermark_us
         _ = stream.output  # a query whose output cannot be is refused before anything is pushed
@@ -235,6 +238,12 @@ class Matcher:
         if us < 0:
             raise SchemaError(f"slack={slack} is negative", remedy="give 0 or more, or None")
         return us
+
+
+def _require_bounded(bound: BoundQuery) -> None:
+    check(bound, stream=True)
+    if bound.inner is not None:
+        _require_bounded(bound.inner)
 
 
 def _empty_of(schema: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
+from cepheid.engine import carried
 from cepheid.engine.composite import events_for
 from cepheid.engine.output import assemble
 from cepheid.engine.session import run
@@ -27,6 +29,14 @@ from tests.conformance.refusals import REFUSED
 
 SECOND_US = 1_000_000
 SLOW = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_is_kept() -> Iterator[None]:
+    """What is not needed any more is forgotten after every step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(carried, "MIN_NEW_EVENTS", 1)
+        yield
 
 
 def with_watermarks(events: list[OracleEvent], random: Random) -> Items:

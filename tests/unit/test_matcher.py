@@ -123,8 +123,10 @@ def test_a_schema_tells_at_once_what_does_not_fit():
     columns = pa.schema({"ts": pa.int64(), "kind": pa.string()})
     with pytest.raises(QueryError, match="k"):
         matcher(schema=columns)
+    with pytest.raises(QueryError, match="grow without bound"):
+        matcher("PATTERN SEQ(A+ a, B b)", schema=columns)
     with pytest.raises(NotSupportedError, match="for how long"):
-        matcher("PATTERN SEQ(A a, B b)", schema=columns)
+        matcher("PATTERN SEQ(NOT C c, A a, B b)", schema=columns)
 
 
 def test_without_any_push_the_output_has_its_columns_where_a_schema_is_given():

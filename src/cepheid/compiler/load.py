@@ -186,6 +186,11 @@ def relinkers() -> tuple[Kernel, Kernel]:
     return _kernel("relink", "relink"), _kernel("relink", "relink_kept")
 
 
+def rekey_kernel() -> Kernel:
+    """The kernel that makes the keys of a pool anew, whose columns hold other codes now: `kernels.relink`."""
+    return _kernel("relink", "rekey")
+
+
 _loaded: dict[tuple[str, str], Kernel] = {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from cepheid.compiler.requests import Register, Requests, Shape
 from cepheid.kernels import layout as k
@@ -68,13 +69,16 @@ class Iteration:
     group: int
 
 
+AnyRegister: TypeAlias = Slot | Count | Value | Tally | Iteration
+
+
 class Registers:
     """Gives out registers as conditions ask for them, then says how each step brings them up to date."""
 
     def __init__(self, automaton: Automaton, requests: Requests) -> None:
         self.automaton = automaton
         self.requests = requests
-        self.numbers: dict[Slot | Count | Value | Tally | Iteration, int] = {}
+        self.numbers: dict[AnyRegister, int] = {}
         self.float_numbers: dict[Tally, int] = {}
         self.n_ints = 0
         self.n_floats = 0

@@ -15,7 +15,7 @@ from cepheid.compiler.laid_out import laid_out
 from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.places import place_registers
-from cepheid.compiler.registers import Registers, Slot
+from cepheid.compiler.registers import AnyRegister, Registers, Slot
 from cepheid.compiler.requests import ORDERED_SHAPE, PARTITION, Register, Requests, Shape, shape_of
 from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
@@ -46,6 +46,7 @@ class CompiledPlan:
         requests: the columns to evaluate, by number.
         needs: the kernels it needs.
         hosted: the sub-expressions that the host computes, by number.
+        registers: what the registers of a partial match hold: register -> number.
     """
 
     automaton: Automaton
@@ -53,7 +54,8 @@ class CompiledPlan:
     constants: NDArray[np.float64]
     requests: Requests
     needs: Needs
-    hosted: tuple[Hosted, ...] = ()
+    hosted: tuple[Hosted, ...]
+    registers: Mapping[AnyRegister, int]
 
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
@@ -212,6 +214,7 @@ class _Compiler:
                 strict=automaton.strict,
             ),
             hosted=tuple(self.tables.hosted),
+            registers=self.registers.numbers,
         )
 
     # --- conditions -------------------------------------------------------------------------------

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.carried import CarriedSession, can_be_carried
+from cepheid.engine.compaction import n_partial_matches
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen, narrowed
 from cepheid.engine.session import Work, matched
+from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import NotSupportedError
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
@@ -18,15 +22,65 @@ from cepheid.events.reorder import batch_bytes, joined, taken
 from cepheid.plan.dropping import reason_to_keep_all
 from cepheid.plan.retention import history
 
-BEFORE_ALL_US = -(2**63)
-"""The watermark before anything is known."""
 
-AFTER_ALL_US = 2**63 - 1
-"""The watermark after the end of the input."""
-
-
-class Session:
+class Session(Protocol):
     """One query over one stream.
+
+    Attributes:
+        watermark_us: all events up to this time have come.
+        work: what the last step did.
+    """
+
+    watermark_us: int
+    work: Work
+
+    @property
+    def decides_late(self) -> bool:
+        """Whether a match may be decided by the time, after its last event."""
+
+    @property
+    def n_events(self) -> int:
+        """Events that are kept."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of what is kept."""
+
+    @property
+    def n_partial_matches(self) -> int:
+        """Partial matches from which something can still come."""
+
+    def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
+        """Move the watermark.
+
+        Args:
+            ready: the events between the watermark before and this one, in order; its rows are its events. None for
+                none.
+            watermark_us: the watermark now, us; not before the one before.
+
+        Returns:
+            The matches that are decided by now and were not before, and the batch that they point into; None where
+            there are none.
+
+        Raises:
+            DataError: a value does not fit a machine word, or a registered function fails.
+        """
+
+    def compact(self) -> None:
+        """Forget what nothing can come of any more."""
+
+
+def session(compiled: CompiledPlan) -> Session:
+    """A session at the beginning of a stream.
+
+    Raises:
+        NotSupportedError: nothing bounds how long events have to be kept.
+    """
+    return CarriedSession(compiled) if can_be_carried(compiled) else RerunSession(compiled)
+
+
+class RerunSession:
+    """One query over one stream, for plans of any kind.
 
     A step keeps the events that can still be in a match which is not decided, and in its gaps: those of the last
     window. It matches them together with the new ones, and gives the matches whose decision point (SEMANTICS 7.2) lies
@@ -35,6 +89,8 @@ class Session:
 
     Attributes:
         watermark_us: all events up to this time have come.
+        work: what the last step did.
+        n_partial_matches: those from which something can still come, in each of the windows that hold them.
     """
 
     def __init__(self, compiled: CompiledPlan) -> None:
@@ -61,6 +117,7 @@ class Session:
         self._history = reach
         self._keeps_all = reason_to_keep_all(automaton.bound) is not None
         self._kept: EventBatch | None = None
+        self.n_partial_matches = 0
         self.watermark_us = BEFORE_ALL_US
         self.work = Work()
 
@@ -80,38 +137,32 @@ class Session:
         return 0 if self._kept is None else batch_bytes(self._kept)
 
     def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
-        """Move the watermark.
-
-        Args:
-            ready: the events between the watermark before and this one, in order; its rows are its events. None for
-                none.
-            watermark_us: the watermark now, us; not before the one before.
-
-        Returns:
-            The matches that are decided by now and were not before, and the batch that they point into; None where
-            there are none.
-
-        Raises:
-            DataError: a value does not fit a machine word, or a registered function fails.
-        """
+        """Move the watermark; see `Session.step`."""
         before, self.watermark_us = self.watermark_us, watermark_us
         parts = [part for part in (self._kept, ready) if part is not None]
         if not parts:
             return None
         if ready is None and not self.decides_late:
             self._kept = self._still_needed(parts[0], None, 0)
+            self.n_partial_matches = 0 if self._kept is None else self.n_partial_matches
             return None
         batch = joined(parts)
         n_before = len(batch) - (0 if ready is None else len(ready))
         if self._compiled.automaton.counts_events and batch.places is None:
             batch = replace(batch, places=np.full(len(batch), -1, np.int64))
-        matches, events = matched(self._compiled, batch, work=self.work)
+        matches, events, words = matched(self._compiled, batch, work=self.work)
         self._kept = self._still_needed(batch, events, n_before)
+        self.n_partial_matches = 0
+        if self._kept is not None:
+            self.n_partial_matches = n_partial_matches(self._compiled, words, events, watermark_us)
         decided = matches.decided_us
         new = (decided > before) & (decided <= watermark_us)
         if not new.any():
             return None
         return narrowed(batch, chosen(matches, new))
+
+    def compact(self) -> None:
+        """A step keeps no more than it must."""
 
     def _still_needed(self, batch: EventBatch, events: KernelEvents | None, n_before: int) -> EventBatch | None:
         """The events that later steps need, where ``events`` tells which of them fit the pattern."""

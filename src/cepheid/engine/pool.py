@@ -34,16 +34,16 @@ class Pool:
         header[k.M_CAPACITY] = FIRST_ROWS
         header[k.M_RUN_CAPACITY] = FIRST_ROWS if has_runs else 1
         header[k.M_KEPT_CAPACITY] = FIRST_ROWS if has_buffers else 1
-        self.pool = self._laid_out(header)
-        self.reals = self._new_reals(FIRST_ROWS)
+        self.pool = self.laid_out(header)
+        self.reals = self.new_reals(FIRST_ROWS)
         length = int(self._plan[k.P_FIXED_LENGTH])
         self.out = self._new_out(FIRST_MATCHES, FIRST_MATCHES * max(4, length))
 
-    def set_events(self, events: KernelEvents, base: int = 0) -> None:
-        """Point the kernel at a batch, from its first event on."""
+    def set_events(self, events: KernelEvents, first: int = 0) -> None:
+        """Point the kernel at a batch, from the event at index ``first`` on."""
         pool = self.pool
-        pool[k.M_EVENT] = 0
-        pool[k.M_BASE] = base
+        pool[k.M_EVENT] = first
+        pool[k.M_BASE] = 0
         pool[k.M_N_EVENTS] = events.n
         pool[k.M_INT_NULLS] = events.int_nulls
         pool[k.M_FLOAT_NULLS] = events.float_nulls
@@ -57,7 +57,7 @@ class Pool:
         header = before[: k.POOL_HEADER].copy()
         grown = {k.POOL_FULL: k.M_CAPACITY, k.RUNS_FULL: k.M_RUN_CAPACITY, k.BUFFER_FULL: k.M_KEPT_CAPACITY}[code]
         header[grown] *= 2
-        pool = self._laid_out(header)
+        pool = self.laid_out(header)
         width = int(self._plan[k.P_ROW_WIDTH])
         if code == k.POOL_FULL:
             self.reals = self._moved_reals(before, pool)
@@ -69,6 +69,16 @@ class Pool:
         relink_kept(pool)
         self.pool = pool
 
+    def forget_matches(self) -> None:
+        """Begin a new output: what was read of the one before stays as it is."""
+        self.pool[k.M_N_MATCHES] = self.pool[k.M_N_ENTRIES] = 0
+        self.out = self._new_out(FIRST_MATCHES, FIRST_MATCHES * max(4, int(self._plan[k.P_FIXED_LENGTH])))
+
+    def reals_of_rows(self) -> k.Floats:
+        """The float registers of all rows, by their places in the ring: (room, registers), a view."""
+        n = int(self._plan[k.P_N_REALS])
+        return self.reals[int(self._plan[k.P_REGISTER_REALS]) :].reshape(int(self.pool[k.M_CAPACITY]), n)
+
     @property
     def n_bytes(self) -> int:
         """Bytes held for partial matches and the events kept for NOT."""
@@ -76,7 +86,7 @@ class Pool:
 
     # --- layout -----------------------------------------------------------------------------------
 
-    def _laid_out(self, header: k.Ints) -> k.Ints:
+    def laid_out(self, header: k.Ints) -> k.Ints:
         """A pool with the capacities that a header names, its lists empty."""
         capacity, runs, kept = (int(header[c]) for c in (k.M_CAPACITY, k.M_RUN_CAPACITY, k.M_KEPT_CAPACITY))
         n_lists, n_buffers = int(self._plan[k.P_N_LISTS]), int(self._plan[k.P_N_BUFFERS])
@@ -103,14 +113,15 @@ class Pool:
         pool[header[k.M_KEPT_HEADS] : header[k.M_KEPT_HEADS] + kept * n_buffers] = k.NO_ROW
         return pool
 
-    def _new_reals(self, capacity: int) -> k.Floats:
+    def new_reals(self, capacity: int) -> k.Floats:
+        """The constants, the stack, and registers for so many rows."""
         reals = np.zeros(int(self._plan[k.P_REGISTER_REALS] + capacity * self._plan[k.P_N_REALS]), np.float64)
         reals[: len(self._constants)] = self._constants
         return reals
 
     def _moved_reals(self, before: k.Ints, pool: k.Ints) -> k.Floats:
         n = int(self._plan[k.P_N_REALS])
-        reals = self._new_reals(int(pool[k.M_CAPACITY]))
+        reals = self.new_reals(int(pool[k.M_CAPACITY]))
         at = int(self._plan[k.P_REGISTER_REALS])
         ids = np.arange(before[k.M_TAIL], before[k.M_HEAD])
         if n:

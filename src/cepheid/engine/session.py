@@ -85,13 +85,15 @@ def run_plan(
     compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None, index: EventIndex | None = None
 ) -> Matches:
     """All matches of a prepared query in a bounded input; see `run`. ``index`` is that of the batch, where shared."""
-    return _matches(compiled, batch, *_stepped(compiled, batch, work, index))
+    return matches_in(compiled, batch, *_stepped(compiled, batch, work, index))
 
 
-def matched(compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None) -> tuple[Matches, KernelEvents]:
-    """The same, and the events as the kernel saw them."""
+def matched(
+    compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None
+) -> tuple[Matches, KernelEvents, k.Ints]:
+    """The same, the events as the kernel saw them, and its pool."""
     stepped = _stepped(compiled, batch, work, None)
-    return _matches(compiled, batch, *stepped), stepped[0]
+    return matches_in(compiled, batch, *stepped), stepped[0], stepped[1]
 
 
 def run_outputs(
@@ -105,7 +107,7 @@ def run_outputs(
     """
     stepped = _stepped(compiled, batch, work, index)
     if not compiled.automaton.tells_timed_out:  # no window closes
-        return _matches(compiled, batch, *stepped), no_matches()
+        return matches_in(compiled, batch, *stepped), no_matches()
     found = written(compiled, batch, *stepped)
     return found.matches(), found.timed_out()
 
@@ -135,31 +137,49 @@ def _stepped(
 
 def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None) -> None:
     """Step the plan over all events, and over the end of the input."""
-    plan = compiled.plan
+    step_over(compiled, events, pool, host)
+    fire_until(compiled, events, pool, host, None)
+
+
+def step_over(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None) -> None:
+    """Step the plan over the events that the pool has not seen."""
     chain = None if events.has_nulls else compiled.chain
     if chain is not None:
         step = chain_kernel()
-        while (code := step(plan, chain, pool.pool, events.ints, pool.out)) != k.DONE:
+        while (code := step(compiled.plan, chain, pool.pool, events.ints, pool.out)) != k.DONE:
             pool.make_room(code)
         return
     loaded = kernels(compiled.needs)
     arrays = (events.ints, events.floats, events.nulls)
-    while (code := loaded.advance(plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
+    while (code := loaded.advance(compiled.plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
         if host is not None:
             host.require_success()
         pool.make_room(code)
-    if plan[k.P_RUN_FIELD] >= 0:  # the input has ended: no event can come any more
-        while (
-            code := loaded.fire(0, 1, 0, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:2])
-        ) != k.DONE:
-            if host is not None:
-                host.require_success()
-            pool.make_room(code)
     if host is not None:
         host.require_success()
 
 
-def _matches(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:
+def fire_until(
+    compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None, until_us: int | None
+) -> None:
+    """Decide what waits for a deadline that lies before ``until_us``; None for all: no event can come any more."""
+    plan = compiled.plan
+    if plan[k.P_RUN_FIELD] < 0:
+        return
+    loaded = kernels(compiled.needs)
+    arrays = (events.ints, events.floats, events.nulls)
+    until, everything = (0, 1) if until_us is None else (until_us, 0)
+    while (
+        code := loaded.fire(until, everything, 0, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:2])
+    ) != k.DONE:
+        if host is not None:
+            host.require_success()
+        pool.make_room(code)
+    if host is not None:
+        host.require_success()
+
+
+def matches_in(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, pool: k.Ints, out: k.Ints) -> Matches:
     """The output of a kernel in order, by positions in the batch and by variables."""
     length = int(compiled.plan[k.P_FIXED_LENGTH])
     if length:

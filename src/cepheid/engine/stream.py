@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.composite import ORDER, attributes_read, composites
-from cepheid.engine.incremental import AFTER_ALL_US, BEFORE_ALL_US, Session
+from cepheid.engine.incremental import Session, session
 from cepheid.engine.matches import Matches
 from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import output_schema, time_type
 from cepheid.engine.session import prepare
+from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import NotSupportedError
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
@@ -161,7 +162,7 @@ def _innermost_first(bound: BoundQuery) -> list[BoundQuery]:
 
 def _stage(bound: BoundQuery) -> _Stage:
     compiled = prepare(bound)
-    return _Stage(bound, Session(compiled), ReorderBuffer(), _delay_us(compiled))
+    return _Stage(bound, session(compiled), ReorderBuffer(), _delay_us(compiled))
 
 
 def _delay_us(compiled: CompiledPlan) -> int:
@@ -169,14 +170,13 @@ def _delay_us(compiled: CompiledPlan) -> int:
     if not compiled.needs.fire:
         return 0
     reach = history(compiled.automaton)
-    assert reach is not None, "a session has one"
-    return AFTER_ALL_US if compiled.automaton.counts_events else reach
+    return AFTER_ALL_US if reach is None or compiled.automaton.counts_events else reach
 
 
 def _require_known_delay(stage: _Stage) -> None:
     if stage.delay_us == AFTER_ALL_US:
         raise NotSupportedError(
-            "the matches of a query whose windows count events may be decided by events that never come, and until "
+            "the matches of a query without a window in time may be decided by events that never come, and until "
             "then the stream cannot know which composite events (FROM) are still to come",
             remedy="measure the windows of the inner query in time",
             text=stage.bound.text,

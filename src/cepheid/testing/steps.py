@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from cepheid.engine.incremental import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.engine.output import assemble
 from cepheid.engine.stream import Stream
+from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery
 from cepheid.testing.harness import Answer, EngineRoad, answers_of, oracle_answers, table_of

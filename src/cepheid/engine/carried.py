@@ -1,0 +1,217 @@
+"""A session whose partial matches live on from one step to the next, in the kernel's own arrays."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+
+import numpy as np
+
+from cepheid.compiler.columns import KernelEvents, events_of
+from cepheid.compiler.load import rekey_kernel, relinkers
+from cepheid.compiler.registers import Tally, Value
+from cepheid.compiler.requests import Register
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.compaction import compact, n_partial_matches
+from cepheid.engine.host import Host
+from cepheid.engine.matches import Matches
+from cepheid.engine.narrowing import narrowed
+from cepheid.engine.pool import Pool
+from cepheid.engine.session import Work, fire_until, matches_in, step_over
+from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
+from cepheid.events.batch import EventBatch
+from cepheid.events.reorder import batch_bytes, joined, taken
+from cepheid.kernels import layout as k
+from cepheid.kernels.jit import ENABLED
+from cepheid.kernels.layout import FIRST_COLUMN
+from cepheid.language.tree import Event, Not, Policy, Repeat, SkipMode, walk
+
+MIN_NEW_EVENTS = 256
+"""Events after which what is not needed any more is forgotten, at the earliest: it costs a look at all that is held."""
+
+
+def can_be_carried(compiled: CompiledPlan) -> bool:
+    """Whether what a kernel holds after some events is all that it needs to go on with later ones.
+
+    Not so where windows count events or slide, where matches are found twice, or where what decides one is told
+    afterwards: there, `engine.incremental` runs over the last window again.
+    """
+    automaton = compiled.automaton
+    bound = automaton.bound
+    if automaton.sliding or automaton.counts_events or automaton.strict or automaton.tells_timed_out:
+        return False
+    if (automaton.graph and automaton.ambiguous) or bound.skip.mode is not SkipMode.NONE:
+        return False
+    if automaton.each is not None and compiled.needs.fire:
+        return False
+    if automaton.leading and automaton.within is None:
+        return False
+    for node in walk(bound.pattern):
+        match node:
+            case Event(policy=Policy() as policy) if policy is not bound.policy:
+                return False
+            case Not(part=part) if not isinstance(part, Event):
+                return False
+            case Repeat(until=until) if until is not None:
+                return False
+    return True
+
+
+class CarriedSession:
+    """One query over one stream; see `engine.incremental.Session`.
+
+    A step gives the kernel the new events. Those before it that partial matches rest on stand in front of them, so
+    that the numbers of events in rows are indices into one batch; from time to time what is not needed any more is
+    forgotten, and rows and events are numbered anew.
+    """
+
+    def __init__(self, compiled: CompiledPlan) -> None:
+        """Start at the beginning of a stream.
+
+        Args:
+            compiled: a plan that `can_be_carried`.
+        """
+        self.watermark_us = BEFORE_ALL_US
+        self.work = Work()
+        self._compiled = compiled
+        self._pool = Pool(compiled)
+        self._held: EventBatch | None = None
+        self._events: KernelEvents | None = None
+        self._n_new = 0
+
+    @property
+    def decides_late(self) -> bool:
+        """Whether a match may be decided by the time, after its last event."""
+        return bool(self._compiled.needs.fire)
+
+    @property
+    def n_events(self) -> int:
+        """Events that are kept."""
+        return 0 if self._held is None else len(self._held)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of partial matches and of the events that are kept."""
+        return self._pool.n_bytes + (0 if self._held is None else batch_bytes(self._held))
+
+    @property
+    def n_partial_matches(self) -> int:
+        """Partial matches from which something can still come."""
+        if self._events is None:
+            return 0
+        return n_partial_matches(self._compiled, self._pool.pool, self._events, self.watermark_us)
+
+    def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
+        """Move the watermark; see `engine.incremental.Session.step`."""
+        self.watermark_us = watermark_us
+        parts = [part for part in (self._held, ready) if part is not None]
+        if not parts:
+            return None
+        batch = joined(parts)
+        events, n_before = self._events, self.n_events
+        if ready is not None or events is None:
+            events = self._with_new(batch, n_before)
+            batch = batch if events.selected is None else taken(batch, events.selected)
+        compiled, pool = self._compiled, self._pool
+        in_place = replace(events, selected=None)
+        host = Host(compiled, batch, in_place, pool) if compiled.hosted else None
+        pool.set_events(in_place, first=n_before)
+        with nullcontext() if ENABLED else np.errstate(all="ignore"):
+            step_over(compiled, in_place, pool, host)
+            if watermark_us == AFTER_ALL_US:
+                fire_until(compiled, in_place, pool, host, None)
+            elif watermark_us != BEFORE_ALL_US:
+                fire_until(compiled, in_place, pool, host, watermark_us + 1)
+        self._events, self._held = in_place, batch
+        self._n_new += len(batch) - n_before
+        found = None
+        if pool.pool[k.M_N_MATCHES]:
+            matches = matches_in(compiled, batch, in_place, pool.pool, pool.out)
+            found = narrowed(batch, matches)
+            pool.forget_matches()
+        if ready is None or self._n_new >= max(MIN_NEW_EVENTS, (len(batch) - self._n_new) // 2):
+            self.compact()
+        return found
+
+    def compact(self) -> None:
+        """Forget what nothing can come of any more."""
+        if self._events is None or self._held is None:
+            return
+        if self.watermark_us == AFTER_ALL_US:
+            self._pool, self._held, self._events = Pool(self._compiled), None, None
+        else:
+            needed = compact(self._compiled, self._pool, self._events, self.watermark_us)
+            self._held = taken(self._held, needed) if len(needed) else None
+            self._events = _chosen(self._events, needed) if len(needed) else None
+        self._n_new = 0
+
+    def _with_new(self, batch: EventBatch, n_before: int) -> KernelEvents:
+        """The columns of all events, with partial matches brought to what the values of held ones are in them now."""
+        compiled, before = self._compiled, self._events
+        events = events_of(compiled, batch)
+        if events.selected is not None:
+            assert (events.selected[:n_before] == np.arange(n_before)).all(), "what fitted once fits again"
+        self.work.null_key_positions = events.null_keys
+        if before is None:
+            return events
+        changed = {}
+        for column in range(len(compiled.requests.ints)):
+            old, new = _int_column(before, column)[:n_before], _int_column(events, column)[:n_before]
+            if not np.array_equal(old, new):
+                changed[column] = (old, new)
+        if changed:
+            self._recode(events, changed)
+        return events
+
+    def _recode(self, events: KernelEvents, changed: dict[int, tuple[k.Ints, k.Ints]]) -> None:
+        """Bring registers and keys that come from columns of codes to the codes that stand for the same values now."""
+        compiled, pool = self._compiled, self._pool
+        plan, words = compiled.plan, pool.pool
+        ids = np.arange(words[k.M_TAIL], words[k.M_HEAD])
+        width, capacity = int(plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
+        rows = words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width)
+        slots = ids & (capacity - 1)
+        at = int(plan[k.P_REGISTERS])
+        for register, number in compiled.registers.items():
+            if not isinstance(register, Value | Tally) or register.column not in changed:
+                continue
+            if isinstance(register, Tally):
+                if register.function not in ("min", "max") or register.shape.register is Register.FLOAT:
+                    continue
+                number += 1
+            old, new = changed[register.column]
+            codes, first = np.unique(old, return_index=True)
+            values = rows[slots, at + number]
+            place = np.minimum(np.searchsorted(codes, values), len(codes) - 1)
+            rows[slots, at + number] = np.where(codes[place] == values, new[first[place]], values)
+        relink, relink_kept = relinkers()
+        pool.set_events(events)
+        rekey_kernel()(plan, words, events.ints, events.nulls)
+        heads = words[words[k.M_HEADS] :][: capacity * int(plan[k.P_N_LISTS])]
+        heads[:] = k.NO_ROW
+        relink(plan, words)
+        buckets = words[words[k.M_KEPT_HEADS] :][: int(words[k.M_KEPT_CAPACITY]) * int(plan[k.P_N_BUFFERS])]
+        buckets[:] = k.NO_ROW
+        relink_kept(words)
+
+
+def _int_column(events: KernelEvents, column: int) -> k.Ints:
+    return events.ints[(FIRST_COLUMN + column) * events.n :][: events.n]
+
+
+def _chosen(events: KernelEvents, needed: k.Ints) -> KernelEvents:
+    """The columns of some events."""
+    n, n_columns = events.n, events.int_nulls // events.n
+    grid = events.ints[: events.int_nulls].reshape(n_columns, n)[:, needed]
+    places = events.ints[events.int_nulls :]
+    n_floats = len(places) - (n_columns - FIRST_COLUMN)
+    n_masks = int(np.count_nonzero(places >= 0))
+    return replace(
+        events,
+        n=len(needed),
+        ints=np.concatenate((grid.reshape(-1), places)),
+        floats=events.floats[: n_floats * n].reshape(n_floats, n)[:, needed].reshape(-1) if n_floats else events.floats,
+        nulls=events.nulls[: n_masks * n].reshape(n_masks, n)[:, needed].reshape(-1) if n_masks else events.nulls,
+        int_nulls=n_columns * len(needed),
+        float_nulls=n_columns * len(needed) + events.float_nulls - events.int_nulls,
+    )

@@ -1,0 +1,221 @@
+"""What a pool must keep between two batches: partial matches that can still become matches, and what they rest on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheid.compiler.columns import KernelEvents
+from cepheid.compiler.load import relinkers
+from cepheid.compiler.registers import Iteration, Slot
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.pool import FIRST_ROWS, Pool
+from cepheid.kernels import layout as k
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a pool, oldest first.
+
+    Attributes:
+        ids: int64, (n,).
+        fields: int64, (n, width): a copy.
+        linked: bool, (n, lists of a state): it waits in that list for an event that can still come.
+        waiting: bool, (n,): it waits for the deadline of its run.
+    """
+
+    ids: k.Ints
+    fields: k.Ints
+    linked: Bools
+    waiting: Bools
+
+    @property
+    def open(self) -> Bools:
+        """Where something can still come of a row itself."""
+        found: Bools = self.linked.any(axis=1) | self.waiting
+        return found
+
+
+def n_partial_matches(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> int:
+    """Partial matches from which something can still come.
+
+    Args:
+        compiled: the plan. Of one whose windows count events, those count that nothing has tried in vain yet.
+        words: of a pool, after a batch.
+        events: that batch.
+        watermark_us: all events up to this time have been stepped over.
+    """
+    return int(np.count_nonzero(_rows(compiled, words, events, watermark_us).open))
+
+
+def open_events(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> k.Ints:
+    """The index in ``events`` of the last event of each partial match from which something can still come."""
+    rows = _rows(compiled, words, events, watermark_us)
+    last: k.Ints = rows.fields[rows.open, k.EVENT]
+    return last
+
+
+def compact(compiled: CompiledPlan, pool: Pool, events: KernelEvents, watermark_us: int) -> k.Ints:
+    """Forget what no match can come of, and number what is left anew, rows and events from 0.
+
+    Args:
+        compiled, events, watermark_us: as for `n_partial_matches`.
+        pool: is given new arrays.
+
+    Returns:
+        The index in ``events`` of each event that is still needed, ascending: its place here is its new number.
+    """
+    rows = _rows(compiled, pool.pool, events, watermark_us)
+    alive = _with_parents(rows)
+    kept = _kept_events(compiled, pool, rows.fields[alive], watermark_us)
+    mentioned = [rows.fields[alive, field] for field in (k.EVENT, *_event_fields(compiled))]
+    needed = np.unique(np.concatenate([*mentioned, kept[:, k.KEPT_EVENT]]))
+    needed = needed[needed >= 0]
+    _lay_out_again(compiled, pool, rows, alive, kept, needed)
+    return needed
+
+
+def _rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> _Rows:
+    plan, automaton = compiled.plan, compiled.automaton
+    ids = np.arange(words[k.M_TAIL], words[k.M_HEAD])
+    width, capacity = int(plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
+    fields = words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width)[ids & (capacity - 1)]
+    run_field, registers = int(plan[k.P_RUN_FIELD]), int(plan[k.P_REGISTERS])
+    linked = fields[:, k.LINKS : run_field if run_field >= 0 else registers : 2] != k.UNLINKED
+    can_go_on = np.ones(len(ids), np.bool_)
+    now = max(watermark_us, -(2**62))  # so that differences of times fit
+    if plan[k.P_WITHIN] >= 0 and not automaton.counts_events:
+        can_go_on &= now - fields[:, k.START] < plan[k.P_WITHIN]
+    if plan[k.P_EACH] >= 0 and not automaton.counts_events:
+        times = events.ints[k.TIME_COLUMN * events.n : (k.TIME_COLUMN + 1) * events.n]
+        can_go_on &= now - times[fields[:, k.EVENT]] < plan[k.P_EACH]
+    waiting = np.zeros(len(ids), np.bool_)
+    if run_field >= 0 and len(ids):
+        states = plan[plan[k.P_STATES] :]
+        at = (fields[:, k.STATE] & k.STATE_MASK) * k.STATE_WIDTH
+        may_end = states[at + k.ENDS_FROM] < states[at + k.ENDS_TO]
+        hanging = _runs(words)[:, k.RUN_ROW]
+        while (hanging := hanging[hanging >= ids[0]]).size:
+            waiting[hanging - ids[0]] = True
+            hanging = fields[hanging - ids[0], run_field + 1]
+        waiting &= may_end
+    return _Rows(ids, fields, linked & can_go_on[:, None], waiting)
+
+
+def _runs(words: k.Ints) -> k.Ints:
+    """The runs, oldest first: (n, RUN_WIDTH), a copy."""
+    ids = np.arange(words[k.M_RUN_TAIL], words[k.M_RUN_HEAD])
+    capacity = int(words[k.M_RUN_CAPACITY])
+    runs: k.Ints = words[words[k.M_RUNS] :][: capacity * k.RUN_WIDTH].reshape(-1, k.RUN_WIDTH)[ids & (capacity - 1)]
+    return runs
+
+
+def _with_parents(rows: _Rows) -> Bools:
+    """Rows that are open, and those that they extend."""
+    alive = rows.open.copy()
+    if not len(rows.ids):
+        return alive
+    first = rows.ids[0]
+    found = np.flatnonzero(alive)
+    while len(found):
+        parents = rows.fields[found, k.PARENT] - first
+        parents = np.unique(parents[parents >= 0])
+        found = parents[~alive[parents]]
+        alive[found] = True
+    return alive
+
+
+def _event_fields(compiled: CompiledPlan) -> list[int]:
+    """The fields of a row, beside EVENT, that hold numbers of events where they are not negative."""
+    at = int(compiled.plan[k.P_REGISTERS])
+    return [at + number for register, number in compiled.registers.items() if isinstance(register, Slot)]
+
+
+def _kept_events(compiled: CompiledPlan, pool: Pool, alive: k.Ints, watermark_us: int) -> k.Ints:
+    """The events that NOTs may still ask for, oldest first: (n, KEPT_WIDTH), a copy."""
+    plan, words = compiled.plan, pool.pool
+    ids = np.arange(words[k.M_KEPT_TAIL], words[k.M_KEPT_HEAD])
+    capacity = int(words[k.M_KEPT_CAPACITY])
+    kept: k.Ints = words[words[k.M_KEPT] :][: capacity * k.KEPT_WIDTH].reshape(-1, k.KEPT_WIDTH)[ids & (capacity - 1)]
+    if plan[k.P_KEEP_NEGATED] >= 0:
+        kept = kept[max(watermark_us, -(2**62)) - kept[:, k.KEPT_TIME] <= plan[k.P_KEEP_NEGATED]]
+    if not compiled.automaton.leading:  # all gaps begin after the first event of a match
+        oldest = alive[:, k.START].min(initial=2**63 - 1)
+        kept = kept[kept[:, k.KEPT_TIME] >= oldest]
+    return kept
+
+
+def _lay_out_again(compiled: CompiledPlan, pool: Pool, rows: _Rows, alive: Bools, kept: k.Ints, needed: k.Ints) -> None:
+    """Fill a new pool with the rows that are alive and with kept events, in the numbers of ``needed``."""
+    plan, words = compiled.plan, pool.pool
+    n_rows, n_kept = int(np.count_nonzero(alive)), len(kept)
+    fields, linked = rows.fields[alive], rows.linked[alive]
+    run_field, registers = int(plan[k.P_RUN_FIELD]), int(plan[k.P_REGISTERS])
+    new_id = np.where(alive, np.cumsum(alive) - 1, k.NO_ROW)
+    new_id = np.append(new_id, k.NO_ROW)  # what -1, and what lies before the tail, becomes
+
+    def renamed(old: k.Ints) -> k.Ints:
+        first = rows.ids[0] if len(rows.ids) else 0
+        return new_id[np.where(old >= first, old - first, -1)]
+
+    runs = _runs(words)
+    if run_field >= 0:
+        hanging = rows.waiting[alive]
+        used = np.zeros(len(runs), np.bool_)
+        used[fields[:, run_field] - words[k.M_RUN_TAIL]] = True
+        number = np.cumsum(used) - 1
+        runs = runs[used]
+        fields[:, run_field] = number[fields[:, run_field] - words[k.M_RUN_TAIL]]
+        fields[:, run_field + 1] = k.NO_ROW
+        runs[:, k.RUN_ROW] = k.NO_ROW
+        one_start = bool(plan[k.P_ONE_START])
+        waiting = np.flatnonzero(rows.open[alive] if one_start else hanging)
+        _hang(fields, runs, waiting, run_field)
+    fields[:, k.PARENT] = renamed(fields[:, k.PARENT])
+    for field in (k.EVENT, *_event_fields(compiled)):
+        events = fields[:, field]
+        fields[:, field] = np.where(events >= 0, np.searchsorted(needed, events), events)
+    for field in (registers + n for register, n in compiled.registers.items() if isinstance(register, Iteration)):
+        fields[:, field] = np.where(fields[:, field] >= 0, renamed(fields[:, field]), fields[:, field])
+    kept[:, k.KEPT_EVENT] = np.searchsorted(needed, kept[:, k.KEPT_EVENT])
+    links = fields[:, k.LINKS : run_field if run_field >= 0 else registers : 2]
+    links[~linked] = k.UNLINKED
+
+    header = words[: k.POOL_HEADER].copy()
+    header[k.M_CAPACITY] = _room(n_rows)
+    header[k.M_RUN_CAPACITY] = _room(len(runs)) if run_field >= 0 else 1
+    header[k.M_KEPT_CAPACITY] = _room(n_kept) if plan[k.P_N_BUFFERS] > 0 else 1
+    for head, tail, n in (
+        (k.M_HEAD, k.M_TAIL, n_rows),
+        (k.M_RUN_HEAD, k.M_RUN_TAIL, len(runs)),
+        (k.M_KEPT_HEAD, k.M_KEPT_TAIL, n_kept),
+    ):
+        header[head], header[tail] = n, 0
+    reals = pool.reals_of_rows()[rows.ids[alive] & (words[k.M_CAPACITY] - 1)]
+    pool.pool = laid_out = pool.laid_out(header)
+    pool.reals = pool.new_reals(int(header[k.M_CAPACITY]))
+    pool.reals_of_rows()[:n_rows] = reals
+    for place, content in ((k.M_ROWS, fields), (k.M_RUNS, runs if run_field >= 0 else runs[:0]), (k.M_KEPT, kept)):
+        laid_out[laid_out[place] :][: content.size] = content.reshape(-1)
+    relink, relink_kept = relinkers()
+    relink(plan, laid_out)
+    relink_kept(laid_out)
+
+
+def _hang(fields: k.Ints, runs: k.Ints, waiting: k.Ints, run_field: int) -> None:
+    """Hang rows on their runs; of several of one run, each is followed by the one before it."""
+    of_run = fields[waiting, run_field]
+    in_order = np.argsort(of_run, kind="stable")
+    waiting, of_run = waiting[in_order], of_run[in_order]
+    follows = np.flatnonzero(of_run[1:] == of_run[:-1]) + 1
+    fields[waiting[follows], run_field + 1] = waiting[follows - 1]
+    runs[of_run, k.RUN_ROW] = waiting  # the last of a run stays
+
+
+def _room(n: int) -> int:
+    """Room for twice as many, a power of two."""
+    return max(FIRST_ROWS, 1 << (2 * n).bit_length())
