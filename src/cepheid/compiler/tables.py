@@ -55,7 +55,7 @@ class CompiledPlan:
     requests: Requests
     needs: Needs
     hosted: tuple[Hosted, ...]
-    registers: Mapping[AnyRegister, int]
+    registers: dict[AnyRegister, int]
 
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
