@@ -187,8 +187,8 @@ def relinkers() -> tuple[Kernel, Kernel]:
 
 
 def rekey_kernel() -> Kernel:
-    """The kernel that makes the keys of a pool anew, whose columns hold other codes now: `kernels.relink`."""
-    return _kernel("relink", "rekey")
+    """The kernel that makes the keys of a pool anew, whose columns hold other codes now: `kernels.rekey`."""
+    return _kernel("rekey", "rekey")
 
 
 _loaded: dict[tuple[str, str], Kernel] = {}
