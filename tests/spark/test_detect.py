@@ -106,6 +106,7 @@ KEYED = [
     "PATTERN SEQ(A a, B b, NOT D d, C c) WHERE SAME[key] AND d.v > 50 AND a.w > 2.5 WITHIN 60 ms POLICY any",
     "PATTERN SEQ(A a, B+ b, C c) WHERE a.key = b.key AND b.key = c.key WITHIN 20 ms POLICY any",
     "PATTERN SEQ(A a, B b, C c) WHERE a.key = b.other AND a.key = c.key WITHIN 40 ms",
+    "PATTERN SEQ(A a, B b, C c) WHERE SAME[key] AND a.v < b.v WITHIN 40 ms POLICY any AFTER MATCH SKIP PAST LAST",
 ]
 
 
@@ -142,8 +143,18 @@ def test_pieces_are_no_shorter_than_their_margins_allow(frame: DataFrame, table:
     assert_same(detect(frame, text, partitions=7, **COLUMNS), at_once(table, text, **COLUMNS))
 
 
-def test_other_unkeyed_patterns_take_one_partition(frame: DataFrame, table: pa.Table, caplog: pytest.LogCaptureFixture):
-    text = f"PATTERN SEQ(A a, B b, C c) WHERE a.v = b.v AND b.w < c.w {RETURN}"
+OTHERS = [
+    "PATTERN SEQ(A a, B b, C c) WHERE a.v = b.v AND b.w < c.w",
+    # A match that is kept in one piece discards matches in the next.
+    "PATTERN SEQ(A a, B b, C c) WHERE a.v < b.v WITHIN 6 ms AFTER MATCH SKIP PAST LAST",
+]
+
+
+@pytest.mark.parametrize("query", OTHERS)
+def test_other_unkeyed_patterns_take_one_partition(
+    frame: DataFrame, table: pa.Table, caplog: pytest.LogCaptureFixture, query: str
+):
+    text = f"{query} {RETURN}"
     with caplog.at_level(logging.WARNING, logger="cepheid.spark"):
         found = detect(frame, text, **COLUMNS)
     assert "one partition" in caplog.text

@@ -127,6 +127,8 @@ def test_a_schema_tells_at_once_what_does_not_fit():
         matcher("PATTERN SEQ(A+ a, B b)", schema=columns)
     with pytest.raises(NotSupportedError, match="for how long"):
         matcher("PATTERN SEQ(NOT C c, A a, B b)", schema=columns)
+    with pytest.raises(NotSupportedError, match="AFTER MATCH SKIP TO NEXT"):
+        matcher("PATTERN SEQ(A a, B b) WITHIN 10 AFTER MATCH SKIP TO NEXT", schema=columns)
 
 
 def test_without_any_push_the_output_has_its_columns_where_a_schema_is_given():

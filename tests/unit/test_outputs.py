@@ -161,7 +161,6 @@ def test_an_output_that_does_not_exist():
     ("query", "what"),
     [
         ("SEQ(A a, strict B b) WITHIN 5", "prefix `strict`"),
-        ("SEQ(A a, B b) WITHIN 5 AFTER MATCH SKIP PAST LAST", "AFTER MATCH"),
         ("SEQ(A a, B+ b UNTIL b.v = 5, C c) WITHIN 5", "UNTIL"),
         ("SEQ(A a, NOT SEQ(B b, C c), A d) WITHIN 5", "NOT of a group"),
     ],

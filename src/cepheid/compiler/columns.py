@@ -42,7 +42,8 @@ class KernelEvents:
         counted: the events by their places in their partitions, where the windows of the plan count them; these places
             are then what the kernel takes for times.
         windows: of the events, where windows slide: the kernel sees an event once for each.
-        partition: the codes of partition and window of the events, where windows slide.
+        partition: the codes of partition and window of the events, where windows slide or matches are skipped; None
+            where all are in one.
         texts: the dictionary that all text columns share; None where there are none.
     """
 
@@ -319,11 +320,19 @@ def _gather(
         floats=floats,
         nulls=np.concatenate(masks).view(np.uint8) if masks else np.zeros(1, np.uint8),
         int_nulls=int_nulls,
+        partition=_of_selected(partition, selected) if compiled.automaton.skips else None,
         float_nulls=int_nulls + n_ints,
         selected=selected,
         null_keys=null_keys,
         counted=counted,
         texts=columns[texts[0]].dictionary if texts else None,
+    )
+
+
+def _of_selected(partition: Ints | None, selected: Ints | None) -> Ints | None:
+    """The partitions of the selected events, from those of all events or of the selected ones."""
+    return (
+        partition if partition is None or selected is None or len(partition) == len(selected) else partition[selected]
     )
 
 

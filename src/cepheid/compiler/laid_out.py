@@ -51,6 +51,7 @@ def laid_out(
     forks = automaton.bound.policy is Policy.ANY
     header[k.P_TELLS] = automaton.tells_timed_out and (k.TELLS_ALL if forks and automaton.ambiguous else 1)
     header[k.P_ONE_START] = int(not forks)
+    header[k.P_LOGS] = int(automaton.skips)
     header[k.P_N_REALS] = registers.n_floats
     fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if forks else 1 for row in tables[k.P_LISTS]]
     header[k.P_FANOUT] = max(1, *fanouts)

@@ -181,6 +181,11 @@ def order_kernel(*, varying: bool) -> Kernel:
     return _kernel("order_varying", "order_varying") if varying else _kernel("order_fixed", "sort_fixed")
 
 
+def skip_kernel() -> Kernel:
+    """The kernel that says which matches AFTER MATCH keeps: `kernels.skipping`."""
+    return _kernel("skipping", "keep_matches")
+
+
 def relinkers() -> tuple[Kernel, Kernel]:
     """The kernels that fill a pool which has grown: for partial matches, and for events kept for NOT."""
     return _kernel("relink", "relink"), _kernel("relink", "relink_kept")

@@ -108,7 +108,7 @@ class _Compiler:
             ways = [(0, 0)] * len(automaton.states)
         buffers = self._buffers()
         width = max((hi - lo for lo, hi in list_ranges), default=0)
-        late = any(
+        late = automaton.skips or any(
             state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
         )
         run_width = 3 if automaton.tells_timed_out else (2 if late else 0)

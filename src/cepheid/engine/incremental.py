@@ -74,8 +74,18 @@ def session(compiled: CompiledPlan) -> Session:
     """A session at the beginning of a stream.
 
     Raises:
-        NotSupportedError: nothing bounds how long events have to be kept.
+        NotSupportedError: nothing bounds how long events have to be kept; or the query has AFTER MATCH.
     """
+    if compiled.automaton.skips:
+        bound = compiled.automaton.bound
+        raise NotSupportedError(
+            f"a stream in parts cannot run AFTER MATCH {bound.skip.mode.value} yet: a match that was kept long ago "
+            "may have a say in which are kept now",
+            remedy="match a bounded table with cep.match",
+            text=bound.text,
+            origin=bound.origin,
+            span=bound.skip.span,
+        )
     return CarriedSession(compiled) if can_be_carried(compiled) else RerunSession(compiled)
 
 

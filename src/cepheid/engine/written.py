@@ -12,6 +12,7 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.decisions import decisions
 from cepheid.engine.matches import Matches
 from cepheid.engine.order import distinct, first_of_each, varying_order
+from cepheid.engine.skipping import kept_matches
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
 
@@ -32,7 +33,8 @@ class Written:
         deciders: (n,): positions of the events that decided, or -1.
         kinds: (n,): `TIMED_OUT` or `NOT_LEFT` of `kernels.layout` for what is told beside matches, greater for matches.
         windows: (n,): the number of the sliding window of each, or None.
-        partitions: (n,): the code of the partition and the window of each, where windows slide, or None.
+        partitions: (n,): the code of the partition and the window of each, where windows slide or matches are skipped;
+            else, or where all are in one, None.
     """
 
     compiled: CompiledPlan
@@ -51,6 +53,19 @@ class Written:
         automaton = self.compiled.automaton
         of_matches = self._chosen(np.flatnonzero(self.kinds > k.TIMED_OUT)) if automaton.tells_timed_out else self
         order = of_matches._order(ambiguous=automaton.graph and automaton.ambiguous)
+        if automaton.skips:
+            order, decided = kept_matches(
+                self.compiled,
+                order,
+                of_matches.partitions,
+                of_matches.positions,
+                of_matches.taken,
+                of_matches.starts,
+                of_matches.decided,
+                of_matches.deciders,
+                of_matches.windows,
+            )
+            of_matches = replace(of_matches, decided=decided)
         if automaton.bound.window.one_match:
             assert of_matches.partitions is not None
             order = first_of_each(of_matches.partitions, order)
@@ -98,7 +113,7 @@ class Written:
             self.decided,
             self.deciders,
             self.windows,
-            scattered=automaton.graph or automaton.sliding or automaton.counts_events,
+            scattered=automaton.graph or automaton.sliding or automaton.counts_events or automaton.skips,
             ambiguous=ambiguous,
         )
 

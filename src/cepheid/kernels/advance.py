@@ -96,6 +96,9 @@ from cepheid.kernels.layout import (
     P_WITHIN,
     POOL_FULL,
     REJECTS,
+    RUN_FIRST,
+    RUN_LAST,
+    RUN_LAST_US,
     RUN_ROW,
     RUN_START,
     RUN_WIDTH,
@@ -150,7 +153,7 @@ def take(
     if plan[state + IS_FINAL] == BARE_FINAL:
         emit(row_id, current, plan[state + STATE_ELEMENT], time, current, plan, pool, out)
         if row_id >= 0 and plan[P_RUN_FIELD] >= 0 and one_start:
-            end_run(row, plan, pool)
+            end_run(row, current, time, plan, pool)
         return True
     made_id = pool[M_HEAD]
     made = make_row(edge, row_id, row, current, time, plan, pool, reals, ints, floats, nulls, tally)
@@ -174,6 +177,8 @@ def take(
         pool[made + run_field + 1] = NO_ROW
         if row_id < 0:
             pool[slot + RUN_START] = time
+            pool[slot + RUN_FIRST] = current
+            pool[slot + RUN_LAST] = NO_ROW
             pool[slot + RUN_ROW] = NO_ROW
         if one_start:
             pool[slot + RUN_ROW] = made_id
@@ -193,8 +198,12 @@ def take(
                 hang(made_id, made, plan, pool)
             if over or (accepted and mode != ACCEPTS_ALSO):
                 if run_field >= 0 and one_start and accepted != 2:
-                    end_run(made, plan, pool)
+                    end_run(made, current, time, plan, pool)
                 return True
+    if run_field >= 0:
+        slot = pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
+        pool[slot + RUN_LAST] = current
+        pool[slot + RUN_LAST_US] = time
     link(made_id, made, target, plan, pool, ints, nulls)
     return True
 

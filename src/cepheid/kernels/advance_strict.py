@@ -52,6 +52,7 @@ from cepheid.kernels.layout import (
     M_TAIL,
     M_TRIED,
     MADE_FROM,
+    NO_ELEMENT,
     NO_ROW,
     OUTPUT_FULL,
     P_EACH,
@@ -62,11 +63,13 @@ from cepheid.kernels.layout import (
     P_KEEP,
     P_LIST_EDGES,
     P_LISTS,
+    P_LOGS,
     P_N_BUFFERS,
     P_TELLS,
     P_WITHIN,
     PARENT,
     POOL_FULL,
+    RUN_FIRST,
     RUN_ROW,
     RUN_START,
     RUN_WIDTH,
@@ -155,8 +158,7 @@ def _decide(
 
     Where there is none, the first that could still have become one has timed out.
     """
-    failed, failed_time, failed_event = False, 0, 0
-    left = NO_ROW
+    failed, failed_time, failed_event, left = False, 0, 0, NO_ROW
     item_id = pool[run + ITEM_NEXT]
     pool[run + ITEM_NEXT] = NO_ROW
     while item_id >= 0:
@@ -184,6 +186,7 @@ def _decide(
             return
         failed, failed_time, failed_event = True, time, event
         item_id = pool[item + ITEM_NEXT]
+    _log(run, failed_time, failed_event, plan, pool, out)
     if left >= 0 and plan[P_TELLS]:
         emit(left, -1, -1, deadline(run, plan, pool, ints), TIMED_OUT, plan, pool, out)
 
@@ -251,7 +254,18 @@ def _step(
                 break
             failed = failed or outcome == 1
         item_id = following
-    return not _is_over(run, plan, pool, out)
+    over = _is_over(run, plan, pool, out)
+    if over:
+        _log(run, time, number, plan, pool, out)
+    return not over
+
+
+@kernel()
+def _log(run: int, time: int, event: int, plan: Ints, pool: Ints, out: Ints) -> None:
+    """Write when a run ended, where the plan says so: see `P_LOGS`."""
+    if plan[P_LOGS]:
+        slot = pool[M_RUNS] + (pool[run + ITEM_TO] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
+        emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, time, event, plan, pool, out)
 
 
 @kernel()
@@ -276,7 +290,8 @@ def _room(n_ways: int, n_events: int, plan: Ints, pool: Ints) -> int:
     """DONE, or what could overflow when a run with so many ways on reads one event."""
     if pool[M_HEAD] - pool[M_TAIL] + n_ways * plan[P_FANOUT] + 1 > pool[M_CAPACITY]:
         return POOL_FULL
-    if pool[M_N_ENTRIES] + n_events > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
+    logs = plan[P_LOGS]
+    if pool[M_N_ENTRIES] + n_events + logs > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] + logs >= pool[M_OUT_MATCHES]:
         return OUTPUT_FULL
     return DONE
 
@@ -301,6 +316,7 @@ def _begin(
 ) -> None:
     """Start a run with the event, where it can start one."""
     starts = plan[P_LISTS] + LIST_WIDTH
+    first, last = plan[starts + LIST_EDGES_FROM], plan[starts + LIST_EDGES_TO]
     run_id = pool[M_HEAD]
     run = row_of(run_id, plan, pool)
     pool[M_HEAD] = run_id + 1
@@ -314,8 +330,8 @@ def _begin(
     _try_ways(
         run,
         NO_ROW,
-        plan[starts + LIST_EDGES_FROM],
-        plan[starts + LIST_EDGES_TO],
+        first,
+        last,
         number,
         time,
         fit,
@@ -339,6 +355,7 @@ def _begin(
     slot = pool[M_RUNS] + (slot_number & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
     pool[slot + RUN_ROW] = run_id
     pool[slot + RUN_START] = time
+    pool[slot + RUN_FIRST] = number
     pool[run + ITEM_TO] = slot_number
     head = pool[M_HEADS] + bucket_of(key, pool[M_BUCKETS])
     pool[run + LINKS] = pool[head]
@@ -421,7 +438,7 @@ def advance_strict(
                             tally,
                         )
                         if over:
-                            end_run(run, plan, pool)
+                            end_run(run, number, time, plan, pool)
                     if over:
                         pool[run + LINKS] = UNLINKED
                         unlink_at(run_id, LINKS, head, following, plan, pool)
@@ -434,23 +451,7 @@ def advance_strict(
                     return room
                 if pool[M_RUN_HEAD] - pool[M_RUN_TAIL] >= pool[M_RUN_CAPACITY]:
                     return RUNS_FULL
-                _begin(
-                    number,
-                    time,
-                    key,
-                    fit,
-                    plan,
-                    pool,
-                    reals,
-                    ints,
-                    floats,
-                    nulls,
-                    out,
-                    large,
-                    free,
-                    accept,
-                    tally,
-                )
+                _begin(number, time, key, fit, plan, pool, reals, ints, floats, nulls, out, large, free, accept, tally)
             pool[M_STAGE] = 3
         if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
             return BUFFER_FULL

@@ -27,11 +27,15 @@ from cepheid.kernels.layout import (
     M_RUN_TAIL,
     M_RUNS,
     M_TOP,
+    M_TRIED,
+    NO_ELEMENT,
+    NO_ROW,
     NOT_LEFT,
     OUTPUT_FULL,
     P_EACH,
     P_ENDS,
     P_HORIZON,
+    P_LOGS,
     P_ONE_START,
     P_RUN_FIELD,
     P_STATES,
@@ -39,6 +43,9 @@ from cepheid.kernels.layout import (
     P_WITHIN,
     PARENT,
     REJECTS,
+    RUN_FIRST,
+    RUN_LAST,
+    RUN_LAST_US,
     RUN_ROW,
     RUN_START,
     RUN_WIDTH,
@@ -111,16 +118,83 @@ def _complete(at: int, row_id: int, plan: Ints, pool: Ints) -> int:
 
 
 @kernel()
-def deadline(row: int, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The time (us) from which the windows let a row take no more: the greatest where nothing but the end does."""
+def _closing(first: int, last: int, plan: Ints) -> int:
+    """The time (us) from which the windows let no more follow events at the times ``first`` and ``last``.
+
+    Returns:
+        The greatest where nothing but the end of the input, or of a sliding window, does.
+    """
     decided = INT_MAX
-    if plan[P_WITHIN] >= 0 and not add_overflows(pool[row + START], plan[P_WITHIN]):
-        decided = pool[row + START] + plan[P_WITHIN]
-    if plan[P_EACH] >= 0:
-        last = ints[TIME_COLUMN * pool[M_N_EVENTS] + pool[row + EVENT] - pool[M_BASE]]
-        if not add_overflows(last, plan[P_EACH]):
-            decided = min(decided, last + plan[P_EACH])
+    if plan[P_WITHIN] >= 0 and not add_overflows(first, plan[P_WITHIN]):
+        decided = first + plan[P_WITHIN]
+    if plan[P_EACH] >= 0 and not add_overflows(last, plan[P_EACH]):
+        decided = min(decided, last + plan[P_EACH])
     return decided
+
+
+@kernel()
+def _time_of(event: int, pool: Ints, ints: Ints) -> int:
+    return ints[TIME_COLUMN * pool[M_N_EVENTS] + event - pool[M_BASE]]
+
+
+@kernel()
+def deadline(row: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The same for what a row has taken."""
+    return _closing(pool[row + START], _time_of(pool[row + EVENT], pool, ints), plan)
+
+
+@kernel()
+def _log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
+    """Write when the run at ``pool[slot:]`` ended, as far as no row that hangs on it has to say.
+
+    Under ``next`` it was with an event, if no row is left; under ``any`` when the window of the last row closed that
+    could go on.
+    """
+    last = pool[slot + RUN_LAST]
+    if last < 0:
+        return
+    ended = pool[slot + RUN_LAST_US]
+    if not plan[P_ONE_START]:
+        ended = _closing(pool[slot + RUN_START], ended, plan)
+        last = -1
+    elif pool[slot + RUN_ROW] != NO_ROW:
+        return
+    emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, last, plan, pool, out)
+
+
+@kernel()
+def _log_row(
+    row: int,
+    first: int,
+    broken_from: int,
+    broken_to: int,
+    whole: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    out: Ints,
+    large: Helper,
+    free: Free,
+) -> None:
+    """Write when a row that is no match ended: with its window, or with the NOTs that were broken.
+
+    Args:
+        first: the first event of its run.
+        broken_from, broken_to: absences at its end, of which one is broken; none where it ended with its window.
+        whole: the row for which they are tested.
+    """
+    decided, decider = deadline(row, plan, pool, ints), -1
+    for k in range(broken_from, broken_to):
+        if free(k, k + 1, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
+            decider = -1
+            break
+        decider = max(decider, pool[M_TRIED])
+    if decider >= 0:
+        decided = _time_of(decider, pool, ints)
+    emit(NO_ROW, first, NO_ELEMENT, decided, decider, plan, pool, out)
 
 
 @kernel(entry=True)
@@ -142,6 +216,7 @@ def fire(
 
     A row that waits in a state which accepts late, or for the NOTs at its end, is a match at the end of its window
     (SEMANTICS 2.2, 3.2, 7.2). Where the plan tells it, one that is left in a state that accepts nothing has timed out.
+    Where the plan says so, the ends of runs are written beside the matches: see `P_LOGS`.
 
     Args:
         everything: 1: the input has ended, so decide all runs.
@@ -149,7 +224,7 @@ def fire(
     Returns:
         DONE, or OUTPUT_FULL: make room and call again.
     """
-    horizon, tells = plan[P_HORIZON], plan[P_TELLS]
+    horizon, tells, logs = plan[P_HORIZON], plan[P_TELLS], plan[P_LOGS]
     while pool[M_RUN_TAIL] < pool[M_RUN_HEAD]:
         run = pool[M_RUN_TAIL]
         slot = pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
@@ -158,13 +233,20 @@ def fire(
         # A difference of times: start + horizon may leave int64.
         if waiting and everything == 0 and (horizon < 0 or until - pool[slot + RUN_START] <= horizon):
             return DONE
+        if logs:
+            if pool[M_N_ENTRIES] >= pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
+                return OUTPUT_FULL
+            _log_run(slot, plan, pool, out)
         while row_id >= 0:
             row = row_of(row_id, plan, pool)
             length = pool[row + STATE] >> LENGTH_SHIFT
-            if pool[M_N_ENTRIES] + length > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
+            if pool[M_N_ENTRIES] + length + logs > pool[M_OUT_ENTRIES]:
+                return OUTPUT_FULL
+            if pool[M_N_MATCHES] + logs >= pool[M_OUT_MATCHES]:
                 return OUTPUT_FULL
             state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
-            told = 0
+            told = False
+            broken_from = broken_to = broken = 0
             for e in range(plan[state + ENDS_FROM], plan[state + ENDS_TO]):
                 at = plan[P_ENDS] + e * END_WIDTH
                 first, last = plan[at + TRAILING_FROM], plan[at + TRAILING_TO]
@@ -172,19 +254,35 @@ def fire(
                     continue
                 whole = _complete(at, row_id, plan, pool)
                 pool[M_TOP] = row
-                if (
-                    whole >= 0
-                    and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free)
-                    and (first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1)
-                ):
-                    emit(whole, -1, -1, deadline(row, plan, pool, ints), -1, plan, pool, out)
-                    told = 1
-                    break
+                if whole >= 0 and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
+                    if first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
+                        emit(whole, -1, -1, deadline(row, plan, pool, ints), -1, plan, pool, out)
+                        told = True
+                        break
+                    if plan[state + ACCEPTS] != ACCEPTS_LATE:
+                        broken_from, broken_to, broken = first, last, whole
             if tells and not told:
                 left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] != GROWN
                 if left or tells == TELLS_ALL:
                     decider = TIMED_OUT if left else NOT_LEFT
                     emit(row_id, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
+            if logs and not told and (plan[P_ONE_START] or broken_from != broken_to):
+                _log_row(
+                    row,
+                    pool[slot + RUN_FIRST],
+                    broken_from,
+                    broken_to,
+                    broken,
+                    plan,
+                    pool,
+                    reals,
+                    ints,
+                    floats,
+                    nulls,
+                    out,
+                    large,
+                    free,
+                )
             row_id = pool[row + plan[P_RUN_FIELD] + 1]
             pool[slot + RUN_ROW] = row_id
         pool[M_RUN_TAIL] = run + 1

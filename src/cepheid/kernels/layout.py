@@ -50,7 +50,8 @@ TELLS_NOTHING = 0
 TELLS_TIMED_OUT = 1
 TELLS_ALL = 2  # and those that are no longer left, so that equal ones can be told apart from them (any)
 P_HISTORY = 31  # 1: conditions look at more of a match than its registers (strict)
-PLAN_HEADER = 32
+P_LOGS = 32  # 1: beside the matches, the ends of runs are written, with NO_ELEMENT
+PLAN_HEADER = 33
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -120,7 +121,11 @@ STRICT_LINKS = 7
 # --- a run: a start whose deadline is waited for ---------------------------------------------------
 RUN_ROW = 0  # the row to decide, the first of several, or NO_ROW
 RUN_START = 1  # the time of its first event, us
-RUN_WIDTH = 2
+RUN_FIRST = 2  # that event
+RUN_LAST, RUN_LAST_US = 3, 4  # the event that ended it, or the last that a row of its which waits took; -1: none
+RUN_WIDTH = 5
+# Where P_LOGS: the end of a run is written as a match is, with its first event alone, bound to:
+NO_ELEMENT = -1
 # What a register that holds the number of an event says where there is none:
 NOT_BOUND = -1  # absent
 EMPTY = -2  # the variable of an optional part that took nothing

@@ -18,6 +18,8 @@ from cepheid.kernels.layout import (
     P_FIXED_LENGTH,
     P_RUN_FIELD,
     PARENT,
+    RUN_LAST,
+    RUN_LAST_US,
     RUN_ROW,
     RUN_WIDTH,
     STATE,
@@ -70,7 +72,10 @@ def hang(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
 
 
 @kernel(macro=True)
-def end_run(row: int, plan: Ints, pool: Ints) -> None:
-    """The run of a row is over: no deadline of its is waited for."""
+def end_run(row: int, current: int, time: int, plan: Ints, pool: Ints) -> None:
+    """The run of a row is over with the event ``current``: no deadline of its is waited for."""
     run = pool[row + plan[P_RUN_FIELD]]
-    pool[pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH + RUN_ROW] = NO_ROW
+    slot = pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
+    pool[slot + RUN_ROW] = NO_ROW
+    pool[slot + RUN_LAST] = current
+    pool[slot + RUN_LAST_US] = time

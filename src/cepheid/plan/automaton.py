@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.tree import Expression
+from cepheid.language.tree import Expression, SkipMode
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,14 @@ class Automaton:
         return self.bound.query.window.sliding is not None
 
     @property
+    def skips(self) -> bool:
+        """Whether AFTER MATCH may discard matches: then the plan tells when runs ended."""
+        return self.bound.skip.mode is not SkipMode.NONE
+
+    @property
     def fixed(self) -> bool:
         """Whether all matches bind the same variables in the same order."""
-        one_road = not (self.graph or self.sliding)
+        one_road = not (self.graph or self.sliding or self.skips)
         return one_road and all(e.minimum == 1 and e.maximum == 1 for e in self.elements[: self.n_positive])
 
     @property

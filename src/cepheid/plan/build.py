@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from cepheid.errors import NotSupportedError
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.tree import Event, Not, Pattern, Policy, Repeat, Seq
+from cepheid.language.tree import Event, Not, Pattern, Policy, Repeat, Seq, SkipMode
 from cepheid.plan.automaton import (
     Absence,
     Accepting,
@@ -91,6 +91,8 @@ def _is_plain(bound: BoundQuery) -> bool:
             return False
     last = parts[-1]
     gaps = bound.window.each_us is not None or bound.window.each_events is not None
+    if gaps and bound.policy is Policy.ANY and bound.skip.mode is not SkipMode.NONE:
+        return False  # the states of `plan.graph` tell which partial matches can go on
     return not (gaps and isinstance(last, Repeat) and bound.policy is not Policy.ANY)
 
 

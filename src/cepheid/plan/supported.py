@@ -11,7 +11,6 @@ from cepheid.language.tree import (
     Not,
     Pattern,
     Repeat,
-    SkipMode,
 )
 from cepheid.plan.references import has_remote, references
 
@@ -43,8 +42,6 @@ def require_supported(bound: BoundQuery) -> None:
         raise _refuse(
             bound, "windows and gaps of which one counts EVENTS and another measures time", window.within or window.each
         )
-    if bound.skip.mode is not SkipMode.NONE:
-        raise _refuse(bound, f"AFTER MATCH {bound.skip.mode.value}", bound.skip)
     if bound.inner is not None:
         require_supported(bound.inner)
     for conjunct in bound.conjuncts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cepheid.errors import NotSupportedError
 from cepheid.language.bound import BoundQuery
 from cepheid.language.structure import patterns
-from cepheid.language.tree import Event, Node, Not, Repeat, SkipMode
+from cepheid.language.tree import Event, Node, Not, Repeat
 
 
 def require_timed_out(bound: BoundQuery) -> None:
@@ -14,8 +14,6 @@ def require_timed_out(bound: BoundQuery) -> None:
     Raises:
         NotSupportedError: it names the operator and its place in the text.
     """
-    if bound.skip.mode is not SkipMode.NONE:
-        raise _refused(bound, f"AFTER MATCH {bound.skip.mode.value}", bound.skip)
     for part in patterns(bound.pattern):
         match part:
             case Event(policy=policy) if policy is not None and policy is not bound.policy:
