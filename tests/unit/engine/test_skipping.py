@@ -96,10 +96,11 @@ def test_under_strict_a_start_ends_when_its_last_hope_fails():
     # a@1 needs an A with its k next: it ends at 2. a@4 could go on to a B, so it is decided at 6.
     events = stream(("A", 1, 1), ("A", 2, 2), ("B", 3, 2), ("A", 4, 3), ("A", 5, 3), ("D", 6, 0))
     assert answers(query, events) == [("ab", (4, 5), 6)]
-    # a@1 hopes for a third event until its window ends, and what begins at 2 waits for that.
-    query = "OR(SEQ(A a, A b, B c), SEQ(D d, B e)) WITHIN 9 s POLICY strict AFTER MATCH SKIP PAST LAST"
-    events = stream(("A", 1, 1), ("A", 2, 1), ("D", 3, 1), ("B", 4, 1))
-    assert answers(query, events) == [("de", (3, 4), 4)]
+    # What begins at 1 lacks its C until its window ends, or an event comes that is none.
+    query = "OR(SEQ(A a, A b, B c, C d), SEQ(A x, B y)) WITHIN 9 s POLICY strict AFTER MATCH SKIP TO NEXT"
+    events = stream(("A", 1, 1), ("A", 2, 1), ("B", 3, 1), ("D", 20, 1))
+    assert answers(query, events) == [("xy", (2, 3), 10)]
+    assert answers(query, [*events[:3], *stream(*[("D", 0, 0)] * 3, ("D", 5, 1))[3:]]) == [("xy", (2, 3), 5)]
 
 
 def test_candidates_of_one_start_are_taken_by_their_own_decision():
