@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from cepheid.compiler.load import skip_kernel
 from cepheid.engine.session import prepare
-from cepheid.kernels.skipping import keep_matches
 from cepheid.language.bind import bind
 from cepheid.language.parser import parse
 from cepheid.language.tree import SkipMode
@@ -181,7 +181,7 @@ def test_ends_outside_of_the_frontier_delay_nothing():
         return np.array(values, np.int64)
 
     kept, known = np.zeros(4, np.int64), np.zeros(4, np.int64)
-    n_kept = keep_matches(
+    n_kept = skip_kernel()(
         column(0, 0, 0, 1),
         column(1, 2, 6, 3),
         column(5, 5, 8, 4),
