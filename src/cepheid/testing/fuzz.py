@@ -19,8 +19,10 @@ from random import Random
 
 from cepheid.errors import NotSupportedError, QueryError
 from cepheid.language.bind import bind
+from cepheid.language.bound import BoundQuery
 from cepheid.language.parser import parse
-from cepheid.testing.harness import Answer, EngineRoad, oracle_answers
+from cepheid.plan.timed_out import require_timed_out
+from cepheid.testing.harness import LEFT, Answer, EngineRoad, oracle_answers
 from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.strategies import CATALOG, SCHEMA, STORES, stream
 from cepheid.testing.strategies_choices import Seeded
@@ -40,7 +42,7 @@ class Counterexample:
         text: of the query.
         events: in the order of arrival.
         engine, oracle: the answers, or the exception that came instead.
-        room: see `EngineRoad`.
+        room, timed_out: see `EngineRoad`.
     """
 
     text: str
@@ -48,6 +50,7 @@ class Counterexample:
     engine: list[Answer] | str
     oracle: list[Answer] | str
     room: int | None = None
+    timed_out: bool = False
 
 
 @dataclass
@@ -137,16 +140,22 @@ def difference(road: EngineRoad, text: str, events: Sequence[OracleEvent]) -> Co
 
 def _compared(road: EngineRoad, text: str, events: Sequence[OracleEvent]) -> tuple[Counterexample | None, int]:
     """The same, and how many matches there are."""
-    oracle = _answered(lambda: oracle_answers(road.bound, events, STORES))
+    oracle = _answered(lambda: oracle_answers(road.bound, events, STORES, timed_out=road.timed_out))
     if isinstance(oracle, str) and oracle.startswith("no answer"):
         raise OracleTooSlow(text)
     engine = _answered(lambda: road.answers(events))
-    found = None if same(engine, oracle) else Counterexample(text, tuple(events), engine, oracle, road.room)
-    return found, 0 if isinstance(oracle, str) else len(oracle)
+    n_matches = 0 if isinstance(oracle, str) else sum(one.returned is not LEFT for one in oracle)
+    if same(engine, oracle):
+        return None, n_matches
+    return Counterexample(text, tuple(events), engine, oracle, road.room, road.timed_out), n_matches
 
 
 ROOMS = (None, None, 1, 4)
 """See `EngineRoad`."""
+
+
+ALSO_TIMED_OUT = 0.3
+"""The share of the queries of which what times out is compared, too."""
 
 
 class OracleTooSlow(Exception):
@@ -166,6 +175,15 @@ def some_of(random: Random) -> Features:
     if random.random() < 0.9:
         features &= ~Features.REMOTE
     return features | random.choice((Features.ANY, Features.NEXT, Features.STRICT))
+
+
+def can_tell(bound: BoundQuery) -> bool:
+    """Whether the engine can tell what times out."""
+    try:
+        require_timed_out(bound)
+    except NotSupportedError:
+        return False
+    return True
 
 
 class Search:
@@ -199,7 +217,7 @@ class Search:
         """The next query; None where it is drawn for the second time, or refused, which is counted."""
         self._features = some_of(self._random) | self._always
         text = query_text(self._choices, self._features)
-        room = self._random.choice(ROOMS)
+        room, timed_out = self._random.choice(ROOMS), self._random.random() < ALSO_TIMED_OUT
         if text in self._texts:
             return None
         self._texts.add(text)
@@ -209,7 +227,7 @@ class Search:
             self.coverage.n_unbound += 1
             return None
         try:
-            road = EngineRoad(bound, room)
+            road = EngineRoad(bound, room, timed_out=timed_out and can_tell(bound))
         except NotSupportedError as error:
             place = (policy_of(bound), window_of(bound))
             self.coverage.refused.update((operator, *place) for operator in ("all", *operators_of(bound)))
@@ -258,7 +276,12 @@ def _of_stream(events: Sequence[OracleEvent]) -> Iterator[str]:
 
 
 def require_same(
-    text: str, events: Sequence[OracleEvent], answers: Sequence[tuple[object, ...]], room: int | None = None
+    text: str,
+    events: Sequence[OracleEvent],
+    answers: Sequence[tuple[object, ...]],
+    room: int | None = None,
+    *,
+    timed_out: bool = False,
 ) -> None:
     """Test that both roads give these answers for a query over `SCHEMA`.
 
@@ -266,7 +289,7 @@ def require_same(
         AssertionError: one of them gives another.
     """
     bound = bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
-    oracle = oracle_answers(bound, events, STORES)
+    oracle = oracle_answers(bound, events, STORES, timed_out=timed_out)
     assert same(oracle, list(answers)), f"the oracle gives {oracle}"
-    engine = EngineRoad(bound, room).answers(events)
+    engine = EngineRoad(bound, room, timed_out=timed_out).answers(events)
     assert same(engine, list(answers)), f"the engine gives {engine}, the oracle {oracle}"

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cepheid.engine import pool
 from cepheid.engine.composite import events_for
-from cepheid.engine.matches import Matches
+from cepheid.engine.matches import Matches, no_matches
 from cepheid.engine.output import assemble
 from cepheid.engine.session import prepare, run, run_outputs, run_plan
 from cepheid.events.batch import EventBatch
@@ -136,31 +136,42 @@ def little_room(n: int) -> Iterator[None]:
         pool.FIRST_ROWS, pool.FIRST_MATCHES = usual
 
 
+LEFT = ("timed out",)
+"""In place of the columns of RETURN, for what timed out: its window closed when it says that it was decided."""
+
+
 class EngineRoad:
     """The compiled engine with one query."""
 
-    def __init__(self, bound: BoundQuery, room: int | None = None) -> None:
+    def __init__(self, bound: BoundQuery, room: int | None = None, *, timed_out: bool = False) -> None:
         """Prepare the query.
 
         Args:
             bound: the query.
             room: partial matches and matches for which there is room at first; None for as many as usual.
+            timed_out: what times out is asked for, too.
 
         Raises:
             NotSupportedError: the engine cannot run it yet.
         """
         self.bound = bound
         self.room = room
-        self._compiled = prepare(bound)
+        self.timed_out = timed_out
+        self._compiled = prepare(bound, timed_out=timed_out)
 
     def answers(self, events: Sequence[OracleEvent]) -> list[Answer]:
-        """Its matches, in its order."""
+        """Its matches, in its order; after them what timed out, if that is asked for, marked with `LEFT`."""
         table, schema = table_of(events, self.bound.schema)
         batch = read_events(table, schema)
+        left = no_matches()
         with nullcontext() if self.room is None else little_room(self.room):
-            found = run_plan(self._compiled, batch)
+            if self.timed_out:
+                found, left = run_outputs(self._compiled, batch)
+            else:
+                found = run_plan(self._compiled, batch)
         output = assemble(self.bound, batch, found) if self.bound.query.returns else None
-        return answers_of(self.bound, batch, found, output)
+        told = answers_of(self.bound, batch, left, None)
+        return [*answers_of(self.bound, batch, found, output), *(one._replace(returned=LEFT) for one in told)]
 
 
 def answers_of(bound: BoundQuery, batch: EventBatch, found: Matches, output: Any) -> list[Answer]:
@@ -195,64 +206,23 @@ def oracle_answers(
     bound: BoundQuery,
     events: Sequence[OracleEvent],
     stores: Mapping[str, Mapping[object, object]] | None = None,
+    *,
+    timed_out: bool = False,
 ) -> list[Answer]:
-    """What the oracle finds, in its order."""
+    """What the oracle finds, in its order; after the matches what timed out, where that is asked for."""
     number = {event.identity: i for i, event in enumerate(events)}
-    return [
-        Answer(
+
+    def answer(found: OracleMatch, columns: tuple[object, ...]) -> Answer:
+        return Answer(
             tuple((name, number[event.identity]) for name, event in found.bindings),
             found.window,
             END_OF_INPUT_US if found.decision_time is None else found.decision_time,
-            tuple(returned(bound, found, stores=stores).values()) if bound.query.returns else (),
+            columns,
         )
-        for found in match(bound, events, stores=stores, timed_out=False).matches
-    ]
 
+    def columns_of(found: OracleMatch) -> tuple[object, ...]:
+        return tuple(returned(bound, found, stores=stores).values()) if bound.query.returns else ()
 
-# --- what timed out, beside the matches --------------------------------------------------------------
-
-Told = tuple[Bindings, tuple[int, int] | None, int]
-"""What a match or a partial match binds, its window, and when it was decided or its window closed: see `Answer`."""
-
-
-def engine_outputs(
-    bound: BoundQuery, events: Sequence[OracleEvent], room: int | None = None
-) -> tuple[list[Told], list[Told]]:
-    """The matches that the engine finds, and what timed out (SEMANTICS 7.3), each in its order.
-
-    Args:
-        bound: the query.
-        events: in their order of arrival.
-        room: see `EngineRoad`.
-
-    Raises:
-        NotSupportedError: the engine cannot run it yet.
-    """
-    compiled = prepare(bound, timed_out=True)
-    table, schema = table_of(events, bound.schema)
-    batch = read_events(table, schema)
-    with nullcontext() if room is None else little_room(room):
-        outputs = run_outputs(compiled, batch)
-    names = list(bound.variables)
-
-    def told(found: Matches) -> Iterator[Told]:
-        numbers, start, end = batch.rows_of(found.positions).tolist(), found.window_start_us, found.window_end_us
-        for m in range(len(found)):
-            entries = range(found.offsets[m], found.offsets[m + 1])
-            window = None if start is None or end is None else (int(start[m]), int(end[m]))
-            yield tuple((names[found.variables[i]], numbers[i]) for i in entries), window, int(found.decided_us[m])
-
-    matches, timed_out = (list(told(found)) for found in outputs)
-    return matches, timed_out
-
-
-def oracle_outputs(bound: BoundQuery, events: Sequence[OracleEvent]) -> tuple[list[Told], list[Told]]:
-    """The same from the oracle."""
-    number = {event.identity: i for i, event in enumerate(events)}
-
-    def told(found: OracleMatch) -> Told:
-        decided = END_OF_INPUT_US if found.decision_time is None else found.decision_time
-        return tuple((name, number[event.identity]) for name, event in found.bindings), found.window, decided
-
-    result = match(bound, events)
-    return [told(found) for found in result.matches], [told(found) for found in result.timed_out]
+    result = match(bound, events, stores=stores, timed_out=timed_out)
+    left = result.timed_out if timed_out else ()
+    return [*(answer(one, columns_of(one)) for one in result.matches), *(answer(one, LEFT) for one in left)]

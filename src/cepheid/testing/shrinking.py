@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from cepheid.errors import CepheidError
 from cepheid.language.bind import bind
@@ -41,6 +42,13 @@ from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.strategies import CATALOG, DOMAINS, SCHEMA, SECOND_US
 
 
+class How(NamedTuple):
+    """How the engine is asked: see `EngineRoad`."""
+
+    room: int | None = None
+    timed_out: bool = False
+
+
 def shrunk(found: Counterexample, longest_s: float = 60.0) -> Counterexample:
     """The smallest counterexample that can be reached from ``found`` by leaving things out.
 
@@ -49,31 +57,33 @@ def shrunk(found: Counterexample, longest_s: float = 60.0) -> Counterexample:
         longest_s: after this long, what has been reached is good enough.
     """
     end_s = time.monotonic() + longest_s
-    best, tree, room = found, parse(found.text), found.room
-    if room is not None and (other := _tried(tree, best.events, None)) is not None:
-        best, room = other, None
+    best, tree, how = found, parse(found.text), How(found.room, found.timed_out)
+    for plainer in (How(None, how.timed_out), How(how.room, timed_out=False), How()):
+        if plainer != how and (other := _tried(tree, best.events, plainer)) is not None:
+            best, how = other, plainer
     smaller = True
     while smaller and time.monotonic() < end_s:
         smaller = False
         for events in _fewer(best.events):
-            if (other := _tried(tree, events, room)) is not None:
+            if (other := _tried(tree, events, how)) is not None:
                 best, smaller = other, True
                 break
         for candidate in () if smaller else _simpler_queries(tree):
-            if (other := _tried(candidate, best.events, room)) is not None:
+            if (other := _tried(candidate, best.events, how)) is not None:
                 best, tree, smaller = other, candidate, True
                 break
         for events in () if smaller else _simpler_events(best.events):
-            if (other := _tried(tree, events, room)) is not None:
+            if (other := _tried(tree, events, how)) is not None:
                 best, smaller = other, True
                 break
     return best
 
 
-def _tried(tree: Query, events: Sequence[OracleEvent], room: int | None) -> Counterexample | None:
+def _tried(tree: Query, events: Sequence[OracleEvent], how: How) -> Counterexample | None:
     try:
         text = print_query(tree)
-        return difference(EngineRoad(bind(parse(text), SCHEMA, catalog=CATALOG, text=text), room), text, events)
+        bound = bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
+        return difference(EngineRoad(bound, how.room, timed_out=how.timed_out), text, events)
     except (CepheidError, OracleTooSlow):
         return None  # it is no query any more, or none that can be judged
 
