@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cepheid.engine.gauge import Gauge
 from cepheid.engine.stream import Stream
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError, SchemaError
@@ -170,6 +171,19 @@ class Matcher:
             DataError: a value cannot be worked with, or a registered function fails.
         """
         return self._moved(AFTER_ALL_US)
+
+    def gauge(self, *, by_key: bool = False) -> Gauge:
+        """What is held at the moment: partial matches, events, keys, timers and bytes.
+
+        Args:
+            by_key: for each value of SAME, too: ``keys`` of the gauge is a pyarrow Table.
+
+        Raises:
+            DataError: nothing was pushed yet, and no schema was given.
+        """
+        if self._stream is None:
+            raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
+        return self._stream.gauge(by_key=by_key)
 
     @property
     def watermark_us(self) -> int | None:

@@ -12,7 +12,7 @@ from cepheid.compiler.load import rekey_kernel, relinkers
 from cepheid.compiler.registers import Tally, Value
 from cepheid.compiler.requests import Register
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.compaction import compact, n_partial_matches
+from cepheid.engine.compaction import compact, n_waiting_runs, open_events
 from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed
@@ -20,6 +20,7 @@ from cepheid.engine.pool import Pool
 from cepheid.engine.session import Work, fire_until, matches_in, step_over
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.events.batch import EventBatch
+from cepheid.events.column import Int64Array
 from cepheid.events.reorder import batch_bytes, joined, taken
 from cepheid.kernels import layout as k
 from cepheid.kernels.jit import ENABLED
@@ -95,11 +96,17 @@ class CarriedSession:
         return self._pool.n_bytes + (0 if self._held is None else batch_bytes(self._held))
 
     @property
-    def n_partial_matches(self) -> int:
-        """Partial matches from which something can still come."""
-        if self._events is None:
-            return 0
-        return n_partial_matches(self._compiled, self._pool.pool, self._events, self.watermark_us)
+    def n_timers(self) -> int:
+        """Starts with something that the time will decide."""
+        return n_waiting_runs(self._compiled, self._pool.pool)
+
+    @property
+    def held(self) -> tuple[EventBatch, Int64Array] | None:
+        """See `engine.gauge.Holder`."""
+        if self._held is None or self._events is None:
+            return None
+        last = open_events(self._compiled, self._pool.pool, self._events, self.watermark_us)
+        return self._held, np.bincount(last, minlength=len(self._held)).astype(np.int64, copy=False)
 
     def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """Move the watermark; see `engine.incremental.Session.step`."""

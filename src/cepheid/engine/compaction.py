@@ -40,8 +40,8 @@ class _Rows:
         return found
 
 
-def n_partial_matches(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> int:
-    """Partial matches from which something can still come.
+def open_events(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> k.Ints:
+    """The last event of each partial match from which something can still come, as an index into ``events``.
 
     Args:
         compiled: the plan. Of one whose windows count events, those count that nothing has tried in vain yet.
@@ -49,21 +49,21 @@ def n_partial_matches(compiled: CompiledPlan, words: k.Ints, events: KernelEvent
         events: that batch.
         watermark_us: all events up to this time have been stepped over.
     """
-    return int(np.count_nonzero(_rows(compiled, words, events, watermark_us).open))
-
-
-def open_events(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> k.Ints:
-    """The index in ``events`` of the last event of each partial match from which something can still come."""
     rows = _rows(compiled, words, events, watermark_us)
     last: k.Ints = rows.fields[rows.open, k.EVENT]
     return last
+
+
+def n_waiting_runs(compiled: CompiledPlan, words: k.Ints) -> int:
+    """The runs in a pool that wait for their deadline."""
+    return int(np.count_nonzero(_runs(words)[:, k.RUN_ROW] >= 0)) if compiled.plan[k.P_RUN_FIELD] >= 0 else 0
 
 
 def compact(compiled: CompiledPlan, pool: Pool, events: KernelEvents, watermark_us: int) -> k.Ints:
     """Forget what no match can come of, and number what is left anew, rows and events from 0.
 
     Args:
-        compiled, events, watermark_us: as for `n_partial_matches`.
+        compiled, events, watermark_us: as for `open_events`.
         pool: is given new arrays.
 
     Returns:

@@ -10,7 +10,7 @@ import numpy as np
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.carried import CarriedSession, can_be_carried
-from cepheid.engine.compaction import n_partial_matches
+from cepheid.engine.compaction import open_events
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen, narrowed
 from cepheid.engine.session import Work, matched
@@ -47,8 +47,12 @@ class Session(Protocol):
         """Bytes of what is kept."""
 
     @property
-    def n_partial_matches(self) -> int:
-        """Partial matches from which something can still come."""
+    def n_timers(self) -> int:
+        """Starts with something that the time will decide."""
+
+    @property
+    def held(self) -> tuple[EventBatch, Int64Array] | None:
+        """See `engine.gauge.Holder`."""
 
     def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """Move the watermark.
@@ -100,7 +104,7 @@ class RerunSession:
     Attributes:
         watermark_us: all events up to this time have come.
         work: what the last step did.
-        n_partial_matches: those from which something can still come, in each of the windows that hold them.
+        n_timers: matches that the time will decide, unless something comes.
     """
 
     def __init__(self, compiled: CompiledPlan) -> None:
@@ -127,7 +131,8 @@ class RerunSession:
         self._history = reach
         self._keeps_all = reason_to_keep_all(automaton.bound) is not None
         self._kept: EventBatch | None = None
-        self.n_partial_matches = 0
+        self._n_open = np.zeros(0, np.int64)
+        self.n_timers = 0
         self.watermark_us = BEFORE_ALL_US
         self.work = Work()
 
@@ -153,28 +158,37 @@ class RerunSession:
         if not parts:
             return None
         if ready is None and not self.decides_late:
-            self._kept = self._still_needed(parts[0], None, 0)
-            self.n_partial_matches = 0 if self._kept is None else self.n_partial_matches
+            self._kept = self._still_needed(parts[0], None)
             return None
         batch = joined(parts)
-        n_before = len(batch) - (0 if ready is None else len(ready))
         if self._compiled.automaton.counts_events and batch.places is None:
             batch = replace(batch, places=np.full(len(batch), -1, np.int64))
         matches, events, words = matched(self._compiled, batch, work=self.work)
-        self._kept = self._still_needed(batch, events, n_before)
-        self.n_partial_matches = 0
-        if self._kept is not None:
-            self.n_partial_matches = n_partial_matches(self._compiled, words, events, watermark_us)
+        self._n_open = self._open(batch, events, words)
+        self._kept = self._still_needed(batch, events)
         decided = matches.decided_us
+        self.n_timers = int(np.count_nonzero(decided > watermark_us))
         new = (decided > before) & (decided <= watermark_us)
         if not new.any():
             return None
         return narrowed(batch, chosen(matches, new))
 
+    @property
+    def held(self) -> tuple[EventBatch, Int64Array] | None:
+        """See `engine.gauge.Holder`."""
+        return None if self._kept is None else (self._kept, self._n_open)
+
+    def _open(self, batch: EventBatch, events: KernelEvents, words: Int64Array) -> Int64Array:
+        """For each event of a batch, how many partial matches took it last."""
+        last = open_events(self._compiled, words, events, self.watermark_us)
+        if events.selected is not None:
+            last = events.selected[last]
+        return np.bincount(last, minlength=len(batch)).astype(np.int64, copy=False)
+
     def compact(self) -> None:
         """A step keeps no more than it must."""
 
-    def _still_needed(self, batch: EventBatch, events: KernelEvents | None, n_before: int) -> EventBatch | None:
+    def _still_needed(self, batch: EventBatch, events: KernelEvents | None) -> EventBatch | None:
         """The events that later steps need, where ``events`` tells which of them fit the pattern."""
         if self.watermark_us == AFTER_ALL_US:
             return None
@@ -195,4 +209,5 @@ class RerunSession:
                 fits[events.selected] = True
                 needed &= fits
         rows: Int64Array = np.flatnonzero(needed)
+        self._n_open = self._n_open[rows]
         return taken(batch, rows) if len(rows) else None

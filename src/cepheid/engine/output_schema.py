@@ -110,14 +110,21 @@ def _default_columns(bound: BoundQuery, events: Any) -> list[OutputColumn]:
         columns += [OutputColumn(what.value, moment, what) for what in _WINDOW]
     elif bound.window.size_events is not None:
         columns += [OutputColumn(what.value, pa.int64(), what) for what in _WINDOW]
-    for expression in bound.partition:
-        name = expression.path[-1] if isinstance(expression, Attribute) else print_expression(expression)
-        columns.append(OutputColumn(name, _returned_type(bound, events, expression), expression))
+    columns += key_columns(bound, events)
     for variable in bound.variables.values():
         if variable.hidden or variable.negated:
             continue
         fields = pa.struct([pa.field(name, given_type(bound, events, (name,))) for name in variable.fields])
         columns.append(OutputColumn(variable.name, pa.list_(fields) if variable.loop else fields, variable))
+    return columns
+
+
+def key_columns(bound: BoundQuery, events: Any) -> list[OutputColumn]:
+    """The columns of SAME; ``events`` is the pyarrow Schema of the events."""
+    columns = []
+    for expression in bound.partition:
+        name = expression.path[-1] if isinstance(expression, Attribute) else print_expression(expression)
+        columns.append(OutputColumn(name, _returned_type(bound, events, expression), expression))
     return columns
 
 

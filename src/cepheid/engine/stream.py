@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.composite import ORDER, attributes_read, composites
+from cepheid.engine.gauge import Gauge
+from cepheid.engine.gauge import by_key as keys_of
 from cepheid.engine.incremental import Session, session
 from cepheid.engine.matches import Matches
 from cepheid.engine.order_key import order_keys
@@ -141,19 +143,34 @@ class Stream:
         return [name for name in names if name in self._read or name in placed]
 
     @property
-    def n_waiting(self) -> int:
-        """Events that wait for the watermark to pass them."""
-        return sum(len(stage.buffer) for stage in self._stages)
-
-    @property
-    def n_kept(self) -> int:
-        """Events that are kept for matches that are not decided yet."""
-        return sum(stage.session.n_events for stage in self._stages)
-
-    @property
     def n_bytes(self) -> int:
-        """Bytes of both."""
+        """Bytes of all that is held."""
         return sum(stage.buffer.n_bytes + stage.session.n_bytes for stage in self._stages)
+
+    def gauge(self, *, by_key: bool = False) -> Gauge:
+        """What is held at the moment.
+
+        Args:
+            by_key: for each key, too.
+        """
+        for stage in self._stages:
+            stage.session.compact()
+        held = [held for stage in self._stages if (held := stage.session.held) is not None]
+        keys = None
+        if self._bound.partition:
+            keys = keys_of(self._bound, _events_of(self._bound, self._events), self._stages[-1].session)
+        return Gauge(
+            watermark_us=None if self.watermark_us == BEFORE_ALL_US else self.watermark_us,
+            n_arrived=self.n_arrived,
+            n_late=self.n_late,
+            n_waiting=sum(len(stage.buffer) for stage in self._stages),
+            n_events=sum(len(events) for events, _ in held),
+            n_partial_matches=sum(int(n_open.sum()) for _, n_open in held),
+            n_timers=sum(stage.session.n_timers for stage in self._stages),
+            n_keys=None if keys is None else len(keys),
+            n_bytes=self.n_bytes,
+            keys=keys if by_key else None,
+        )
 
 
 def _innermost_first(bound: BoundQuery) -> list[BoundQuery]:
