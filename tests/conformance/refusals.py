@@ -28,7 +28,6 @@ REFUSED: dict[str, str] = {
     "NOT of a group lies in its gap": "NOT of a group",
     "a prefix next in a strict query": "the prefix `next` on an element",
     "S34 in AND": "AND or ANY with a repeated group in it at the end of the pattern under POLICY next",
-    "two kinds of window": "windows and gaps of which one counts EVENTS and another measures time",
 }
 # lines end
 

@@ -13,7 +13,7 @@ from cepheid.compiler.columnwise import casts
 from cepheid.compiler.counted import CountedEvents, count_events
 from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.fit import fitting_by_type
-from cepheid.compiler.requests import TIME, Register, Request, detached
+from cepheid.compiler.requests import OTHER_CLOCK, PARTITION, TIME, Register, Request, detached
 from cepheid.compiler.sliding import Windows, partitions_of, spread
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
@@ -39,8 +39,7 @@ class KernelEvents:
         int_nulls, float_nulls: where the places in ``nulls`` begin in ``ints``.
         selected: the position in the batch of each event (None: all of them, in place).
         null_keys: positions of events with NULL in SAME, which are in no partition.
-        counted: the events by their places in their partitions, where the windows of the plan count them; these places
-            are then what the kernel takes for times.
+        counted: the events by their places in their partitions, where windows or gaps of the plan count them.
         windows: of the events, where windows slide: the kernel sees an event once for each.
         partition: the codes of partition and window of the events, where windows slide or matches are skipped; None
             where all are in one.
@@ -104,7 +103,7 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
         every = np.zeros(n, np.int64)
         every[positions] = fit
         positions, fit = np.arange(n), every
-    counts = automaton.sliding or automaton.counts_events
+    counts = automaton.sliding or automaton.counts_events or automaton.two_clocks
     if by and (counts or not never_null):  # which events have no partition is told of all of them, and all are counted
         partition, valid = partition_codes([_evaluate(compiled, batch, expression) for expression in by])
         if valid is not None:
@@ -129,13 +128,31 @@ def _in_windows(
 ) -> KernelEvents:
     """The columns for events that go to the kernel once for each window that holds them."""
     automaton = compiled.automaton
-    counted = count_events(partition, null_keys, len(batch), batch.places) if automaton.counts_events else None
-    clock = batch.time_us if counted is None else counted.places
-    copied, windows = spread(automaton.bound.window, clock[positions])
+    counted = _counted(compiled, batch, partition, null_keys)
+    clocks = _clocks(compiled, batch, counted)
+    copied, windows = spread(automaton.bound.window, clocks[automaton.slides_by_other][positions])
     selected = positions[copied]
     codes = partitions_of(None if partition is None else partition[selected], windows)
-    events = _gather(compiled, batch, fit[copied], codes, selected, null_keys, clock=clock[selected])
+    own = (clocks[0][selected], clocks[1][selected])
+    events = _gather(compiled, batch, fit[copied], codes, selected, null_keys, clocks=own)
     return replace(events, counted=counted, windows=windows, partition=codes)
+
+
+def _counted(
+    compiled: CompiledPlan, batch: EventBatch, partition: Ints | None, null_keys: Ints
+) -> CountedEvents | None:
+    """The events of a batch by their places in their partitions, where the plan counts them."""
+    if compiled.automaton.counts_events or compiled.automaton.two_clocks:
+        return count_events(partition, null_keys, len(batch), batch.places)
+    return None
+
+
+def _clocks(compiled: CompiledPlan, batch: EventBatch, counted: CountedEvents | None) -> tuple[Ints, Ints]:
+    """What the kernel takes for times, and the other clock, where there is one: times, and places in partitions."""
+    if counted is None:
+        return batch.time_us, batch.time_us
+    clocks = batch.time_us, counted.places
+    return clocks[::-1] if compiled.automaton.counts_events else clocks
 
 
 def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> KernelEvents | None:
@@ -253,7 +270,7 @@ def _gather(
     selected: Ints | None,
     null_keys: Ints,
     *,
-    clock: Ints | None = None,
+    clocks: tuple[Ints, Ints] | None = None,
 ) -> KernelEvents:
     """The columns of all requests, for the selected events.
 
@@ -263,7 +280,7 @@ def _gather(
         partition: the partition of each event of the batch, or of each selected one; or None.
         selected: the positions of the events that the kernel is to see; None for all.
         null_keys: the positions of events without a partition.
-        clock: the times of the selected events, or what stands for them; then the partitions are theirs, too.
+        clocks: `_clocks` of the selected events; then the partitions are theirs, too.
     """
     n = len(batch)
     requests = compiled.requests
@@ -294,16 +311,15 @@ def _gather(
             values.take(selected, out=target, mode="clip")  # which asks for no copy of the target
 
     counted = None
-    if clock is None and compiled.automaton.counts_events:
-        counted = count_events(partition, null_keys, n, batch.places)
-    if clock is None:
-        clock = batch.time_us if counted is None else counted.places
-    fill(grid[k.TIME_COLUMN], clock)
+    if clocks is None:
+        counted = _counted(compiled, batch, partition, null_keys)
+        clocks = _clocks(compiled, batch, counted)
+    fill(grid[k.TIME_COLUMN], clocks[0])
     grid[k.FIT_COLUMN] = fit
     for number, request in enumerate((*requests.ints, *requests.floats)):
         target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
         if request.expression is None:
-            source = clock if request == TIME else partition
+            source = {TIME: clocks[0], OTHER_CLOCK: clocks[1], PARTITION: partition}[request]
             assert source is not None
             fill(target, source)
             continue

@@ -21,6 +21,7 @@ def laid_out(
     n_floats: int,
     registers_at: int,
     run_width: int,
+    each_column: int,
     tables: Mapping[int, Sequence[Sequence[int]]],
 ) -> list[NDArray[np.int64]]:
     """The header of the plan, and its tables one after the other.
@@ -31,6 +32,7 @@ def laid_out(
         n_floats: how many float constants it has.
         registers_at: the field of a row at which the registers begin.
         run_width: fields before that for the run of a partial match; 0 where no deadline is waited for.
+        each_column: the column of the clock of BETWEEN EACH.
         tables: by their place in the header.
     """
     positive = automaton.elements[: automaton.n_positive]
@@ -42,6 +44,7 @@ def laid_out(
     header[k.P_KEEP] = header[k.P_HORIZON] = -1 if keep is None else keep
     header[k.P_KEEP_NEGATED] = -1 if kept_longer is None else kept_longer
     header[k.P_EACH] = -1 if automaton.each is None else automaton.each
+    header[k.P_EACH_COLUMN] = each_column
     header[k.P_N_STARTS] = 1 + len(automaton.further_starts)
     header[k.P_N_LISTS] = len(tables[k.P_LISTS]) - header[k.P_N_STARTS]
     header[k.P_ROW_WIDTH] = registers_at + registers.n_ints

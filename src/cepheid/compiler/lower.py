@@ -18,6 +18,7 @@ from cepheid.compiler.requests import (
     FLOAT_SHAPE,
     INT_SHAPE,
     ORDERED_SHAPE,
+    OTHER_CLOCK,
     TIME,
     Register,
     Requests,
@@ -124,7 +125,7 @@ class Lowering:
     def each_test(self, each: int) -> list[int]:
         """Lower the bound on the time from the event before (BETWEEN EACH)."""
         first = len(self.tables.code)
-        column = self.requests.number(TIME)
+        column = self.requests.number(OTHER_CLOCK if self.automaton.each_by_other else TIME)
         self._op(k.PUSH_INT, 0, k.FROM_HEADER, k.M_CURRENT, column)
         self._op(k.PUSH_INT, 0, k.FROM_ROW, LAST_EVENT, column)
         self._op(k.SUB_INT)

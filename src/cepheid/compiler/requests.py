@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
-from cepheid.events.types import TIMESTAMP, DataType, Kind
+from cepheid.events.types import INT, TIMESTAMP, DataType, Kind
 from cepheid.language.tree import At, Attribute, Call, Expression, Node, walk
 
 
@@ -77,6 +77,8 @@ class Request:
 
 PARTITION = Request(None, None, INT_SHAPE)
 TIME = Request(None, TIMESTAMP, INT_SHAPE)
+OTHER_CLOCK = Request(None, INT, INT_SHAPE)
+"""The places of events in their partitions where TIME is their times, and vice versa."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.places import place_registers
 from cepheid.compiler.registers import AnyRegister, Registers, Slot
-from cepheid.compiler.requests import ORDERED_SHAPE, PARTITION, Register, Requests, Shape, shape_of
+from cepheid.compiler.requests import ORDERED_SHAPE, OTHER_CLOCK, PARTITION, Register, Requests, Shape, shape_of
 from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
@@ -175,6 +175,7 @@ class _Compiler:
                 len(self.tables.floats),
                 registers_at,
                 run_width,
+                self._each_column(),
                 {
                     k.P_ENDS: self.ends,
                     k.P_CODE: self.tables.code,
@@ -216,6 +217,10 @@ class _Compiler:
             hosted=tuple(self.tables.hosted),
             registers=self.registers.numbers,
         )
+
+    def _each_column(self) -> int:
+        other = self.automaton.each_by_other
+        return k.FIRST_COLUMN + self.requests.number(OTHER_CLOCK) if other else k.TIME_COLUMN
 
     # --- conditions -------------------------------------------------------------------------------
 

@@ -78,7 +78,8 @@ def session(compiled: CompiledPlan) -> Session:
     """A session at the beginning of a stream.
 
     Raises:
-        NotSupportedError: nothing bounds how long events have to be kept; or the query has AFTER MATCH.
+        NotSupportedError: nothing bounds how long events have to be kept; the query has AFTER MATCH, or measures its
+            windows and gaps in both ways.
     """
     if compiled.automaton.skips:
         bound = compiled.automaton.bound
@@ -89,6 +90,16 @@ def session(compiled: CompiledPlan) -> Session:
             text=bound.text,
             origin=bound.origin,
             span=bound.skip.span,
+        )
+    if compiled.automaton.two_clocks:
+        bound = compiled.automaton.bound
+        window = bound.query.window
+        raise NotSupportedError(
+            "a stream in parts cannot run windows and gaps of which one counts EVENTS and another measures time yet",
+            remedy="match a bounded table with cep.match",
+            text=bound.text,
+            origin=bound.origin,
+            span=(window.within or window.each or bound.query.pattern).span,
         )
     return CarriedSession(compiled) if can_be_carried(compiled) else RerunSession(compiled)
 

@@ -131,9 +131,10 @@ def written(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, poo
     """The output of a kernel, of a plan whose matches vary in length."""
     n, m = int(pool[k.M_N_MATCHES]), int(pool[k.M_N_ENTRIES])
     starts = out[pool[k.M_OUT_OFFSETS] :][: n + 1]
-    firsts = out[starts[:n]]
+    firsts, lasts = out[starts[:n]], out[starts[1:] - 1]
     kinds = out[pool[k.M_OUT_DECIDERS] :][:n]
-    decided, deciders = decisions(events, batch, firsts, out[pool[k.M_OUT_DECIDED] :][:n], kinds)
+    moments = out[pool[k.M_OUT_DECIDED] :][:n]
+    decided, deciders = decisions(compiled.automaton, events, batch, firsts, lasts, moments, kinds)
     positions = out[:m]
     return Written(
         compiled,
@@ -143,7 +144,7 @@ def written(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, poo
         starts=starts,
         decided=decided,
         deciders=deciders,
-        kinds=kinds,
+        kinds=np.where(kinds <= k.LATE_AFTER, -1, kinds),
         windows=None if events.windows is None else events.windows.numbers[firsts],
         partitions=None if events.partition is None else events.partition[firsts],
     )

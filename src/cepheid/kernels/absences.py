@@ -36,6 +36,7 @@ from cepheid.kernels.layout import (
     P_ABSENCES,
     P_BUFFERS,
     P_EACH,
+    P_EACH_COLUMN,
     P_N_BUFFERS,
     P_WITHIN,
     PROBE_FROM,
@@ -64,11 +65,15 @@ def _in_window(left: int, right: int, trailing: bool, time: int, row: int, plan:
     """
     within, each = plan[P_WITHIN], plan[P_EACH]
     times = TIME_COLUMN * pool[M_N_EVENTS] - pool[M_BASE]
+    clock, moment = times, time  # those of BETWEEN EACH
+    if plan[P_EACH_COLUMN] != TIME_COLUMN:
+        clock = plan[P_EACH_COLUMN] * pool[M_N_EVENTS] - pool[M_BASE]
+        moment = ints[clock + pool[M_TRIED]]
     if trailing:
-        return (within < 0 or time - pool[row + START] <= within) and (each < 0 or time - ints[times + left] <= each)
+        return (within < 0 or time - pool[row + START] <= within) and (each < 0 or moment - ints[clock + left] <= each)
     if left < 0:
         last = ints[times + pool[row + EVENT]]
-        return (within < 0 or last - time <= within) and (each < 0 or ints[times + right] - time <= each)
+        return (within < 0 or last - time <= within) and (each < 0 or ints[clock + right] - moment <= each)
     return True
 
 

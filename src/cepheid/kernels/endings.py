@@ -14,6 +14,7 @@ from cepheid.kernels.layout import (
     ENDS_TO,
     EVENT,
     GROWN,
+    LATE_AFTER,
     LENGTH_SHIFT,
     M_BASE,
     M_CURRENT,
@@ -33,6 +34,7 @@ from cepheid.kernels.layout import (
     NOT_LEFT,
     OUTPUT_FULL,
     P_EACH,
+    P_EACH_COLUMN,
     P_ENDS,
     P_HORIZON,
     P_LOGS,
@@ -122,14 +124,20 @@ def _closing(first: int, last: int, plan: Ints) -> int:
     """The time (us) from which the windows let no more follow events at the times ``first`` and ``last``.
 
     Returns:
-        The greatest where nothing but the end of the input, or of a sliding window, does.
+        The greatest where nothing but the end of the input, of a sliding window, or what another clock measures does.
     """
     decided = INT_MAX
     if plan[P_WITHIN] >= 0 and not add_overflows(first, plan[P_WITHIN]):
         decided = first + plan[P_WITHIN]
-    if plan[P_EACH] >= 0 and not add_overflows(last, plan[P_EACH]):
+    if plan[P_EACH] >= 0 and plan[P_EACH_COLUMN] == TIME_COLUMN and not add_overflows(last, plan[P_EACH]):
         decided = min(decided, last + plan[P_EACH])
     return decided
+
+
+@kernel()
+def _by_time(last: int, plan: Ints) -> int:
+    """What stands for the event that decides, where time does after the event ``last``."""
+    return -1 if plan[P_EACH_COLUMN] == TIME_COLUMN else LATE_AFTER - last
 
 
 @kernel()
@@ -156,7 +164,7 @@ def _log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
     ended = pool[slot + RUN_LAST_US]
     if not plan[P_ONE_START]:
         ended = _closing(pool[slot + RUN_START], ended, plan)
-        last = -1
+        last = _by_time(last, plan)
     elif pool[slot + RUN_ROW] != NO_ROW:
         return
     emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, last, plan, pool, out)
@@ -194,6 +202,8 @@ def _log_row(
         decider = max(decider, pool[M_TRIED])
     if decider >= 0:
         decided = _time_of(decider, pool, ints)
+    else:
+        decider = _by_time(pool[row + EVENT], plan)
     emit(NO_ROW, first, NO_ELEMENT, decided, decider, plan, pool, out)
 
 
@@ -256,7 +266,8 @@ def fire(
                 pool[M_TOP] = row
                 if whole >= 0 and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
                     if first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
-                        emit(whole, -1, -1, deadline(row, plan, pool, ints), -1, plan, pool, out)
+                        decider = _by_time(pool[row + EVENT], plan)
+                        emit(whole, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
                         told = True
                         break
                     if plan[state + ACCEPTS] != ACCEPTS_LATE:

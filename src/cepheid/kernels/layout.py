@@ -44,14 +44,15 @@ P_ITERATED, P_COMBINATIONS, P_ENDS = 23, 24, 25  # more tables
 P_N_STARTS = 26  # how many lists of starts stand behind the others
 P_KEEP_NEGATED = 27  # as P_KEEP, for the events kept for NOT
 P_HORIZON = 28  # runs whose first event is older than this are decided, us; -1 for never
-P_EACH = 29  # longest gap between neighbours, us; -1 for none
+P_EACH = 29  # longest gap between neighbours, us or by the other clock; -1 for none
 P_TELLS = 30  # whether the partial matches that are left when their window closes are told: one of the following
 TELLS_NOTHING = 0
 TELLS_TIMED_OUT = 1
 TELLS_ALL = 2  # and those that are no longer left, so that equal ones can be told apart from them (any)
 P_HISTORY = 31  # 1: conditions look at more of a match than its registers (strict)
 P_LOGS = 32  # 1: beside the matches, the ends of runs are written, with NO_ELEMENT
-PLAN_HEADER = 33
+P_EACH_COLUMN = 33  # the column of the clock of BETWEEN EACH: TIME_COLUMN, or another
+PLAN_HEADER = 34
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -317,6 +318,8 @@ END_WIDTH = 7
 # --- deciders of what is written beside matches, in place of an event (-1: time has decided a match) ---------
 TIMED_OUT = -2  # a partial match that is left
 NOT_LEFT = -3  # one that is not: it went on, or was complete
+# Where BETWEEN EACH has another clock, time has decided after the event LATE_AFTER less the decider:
+LATE_AFTER = -4
 
 # --- return codes ----------------------------------------------------------------------------------
 DONE = 0

@@ -237,7 +237,8 @@ class Automaton:
         partition: the expressions of SAME.
         within: longest distance from the first event, inclusive, or None.
         each: longest gap between neighbours, or None.
-        counts_events: both are numbers of events of the partition, not microseconds.
+        counts_events: ``within`` is a number of events of the partition, not microseconds; so is ``each``, but see
+            `each_by_other`.
         constants: conjuncts that name no variable: tested once.
         variables: the positive ones in the order of the text, then the negated ones. In the plan of a sequence, the
             elements themselves; in one of `plan.graph`, several elements may bind one variable, and edges, tests
@@ -270,6 +271,21 @@ class Automaton:
     def sliding(self) -> bool:
         """Whether matches are looked for in windows that slide."""
         return self.bound.query.window.sliding is not None
+
+    @property
+    def each_by_other(self) -> bool:
+        """Whether BETWEEN EACH is measured by the other clock: in time where the plan counts events, and vice versa."""
+        return self.each is not None and (self.bound.window.each_events is not None) != self.counts_events
+
+    @property
+    def slides_by_other(self) -> bool:
+        """Whether windows slide by the other clock."""
+        return self.sliding and (self.bound.window.size_events is not None) != self.counts_events
+
+    @property
+    def two_clocks(self) -> bool:
+        """Whether one window or gap counts events and another measures time."""
+        return self.each_by_other or self.slides_by_other
 
     @property
     def skips(self) -> bool:

@@ -19,14 +19,18 @@ class Limits(TypedDict):
 
 
 def limits_of(window: BoundWindow) -> Limits:
-    """WITHIN and BETWEEN EACH as distances, both of time or both of events."""
-    if any(n is not None for n in (window.within_events, window.each_events, window.size_events)):
-        within = None if window.within_events is None else window.within_events - 1
-        return Limits(within=within, each=window.each_events, counts_events=True)
+    """WITHIN and BETWEEN EACH as distances.
+
+    The clock of the plan is that of WITHIN; where there is none, that of a sliding window; else that of BETWEEN EACH.
+    """
+    each = window.each_us if window.each_events is None else window.each_events
+    if window.within_events is not None:
+        return Limits(within=window.within_events - 1, each=each, counts_events=True)
     within = window.within_us
-    if within is not None and window.exclusive:
-        within -= 1
-    return Limits(within=within, each=window.each_us, counts_events=False)
+    if within is not None:
+        return Limits(within=within - window.exclusive, each=each, counts_events=False)
+    counts = window.each_events is not None if window.size_us is None else False
+    return Limits(within=None, each=each, counts_events=counts or window.size_events is not None)
 
 
 def closes(window: BoundWindow) -> bool:
@@ -66,6 +70,8 @@ def _reach(automaton: Automaton) -> tuple[int | None, int | None]:
         window = automaton.bound.window
         size = window.size_us if window.size_us is not None else window.size_events
         assert size is not None
+        if within is not None and automaton.slides_by_other:
+            return within, None if automaton.leading else within
         # A run is decided one window after its first event, and asks for what stands before that in its window.
         kept = min(2 * size, _LONGEST) if automaton.leading else size
         return size if within is None else min(within, size), kept

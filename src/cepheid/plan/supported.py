@@ -10,6 +10,7 @@ from cepheid.language.tree import (
     Node,
     Not,
     Pattern,
+    Policy,
     Repeat,
 )
 from cepheid.plan.references import has_remote, references
@@ -38,10 +39,10 @@ def require_supported(bound: BoundQuery) -> None:
     window = bound.query.window
     times = (bound.window.within_us, bound.window.each_us, bound.window.size_us)
     counts = (bound.window.within_events, bound.window.each_events, bound.window.size_events)
-    if any(t is not None for t in times) and any(n is not None for n in counts):
-        raise _refuse(
-            bound, "windows and gaps of which one counts EVENTS and another measures time", window.within or window.each
-        )
+    mixed = any(t is not None for t in times) and any(n is not None for n in counts)
+    if mixed and bound.policy is Policy.STRICT:
+        what = "POLICY strict in windows and gaps of which one counts EVENTS and another measures time"
+        raise _refuse(bound, what, window.within or window.each)
     if bound.inner is not None:
         require_supported(bound.inner)
     for conjunct in bound.conjuncts:
