@@ -15,6 +15,7 @@ from cepheid.engine.composite import events_for
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble, assemble_timed_out
 from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked_outputs
+from cepheid.engine.rejected import missing_keys
 from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.session import run as run_engine
 from cepheid.engine.together import Found, run_together
@@ -219,7 +220,7 @@ def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_k
     rejected = batch.rejected.table()
     without_key = found.works[0].null_key_positions
     if reject_null_keys and without_key is not None:
-        rejected = pa.concat_tables([rejected, _null_keys(batch, without_key)])
+        rejected = pa.concat_tables([rejected, _null_keys(bound, batch, without_key)])
     return Result(
         matches=assemble(bound, found.events, found.matches),
         rejected=rejected,
@@ -230,12 +231,14 @@ def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_k
     )
 
 
-def _null_keys(batch: EventBatch, positions: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
-    n = len(positions)
+def _null_keys(bound: BoundQuery, batch: EventBatch, positions: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
+    while bound.inner is not None:
+        bound = bound.inner
+    positions, names = missing_keys(bound, batch, positions)
     return pa.table(
         {
             "row": array_of(batch.rows_of(positions)),
-            "column": pa.nulls(n, pa.string()),
-            "reason": texts_of([NULL_KEY] * n),
+            "column": texts_of(names),
+            "reason": texts_of([NULL_KEY] * len(names)),
         }
     )

@@ -48,7 +48,7 @@ def test_each_output_is_a_table_of_its_own():
         for second, key, value in ((3, "y", 2), (20, "z", 4))
     ]
     assert found.rejected.to_pylist() == [
-        {"row": 4, "column": None, "reason": "NULL in SAME: the event is in no partition"}
+        {"row": 4, "column": "k", "reason": "NULL in SAME: the event is in no partition"}
     ]
 
 

@@ -6,18 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark
 
-from cepheid.compiler.vector import evaluate
 from cepheid.engine.outputs import NULL_KEY
-from cepheid.errors import DataError
-from cepheid.events.batch import EventBatch
-from cepheid.events.column import AnyColumn
+from cepheid.engine.rejected import missing_keys
 from cepheid.events.ingest import read_events
-from cepheid.language import tree
 from cepheid.language.bound import BoundQuery
 from cepheid.spark.batch import declared_schema_of
 from cepheid.spark.frames import Events
@@ -44,33 +39,16 @@ class RejectedEvents:
                 continue
             table = pa.Table.from_batches([given])
             batch = read_events(table, self.bound.schema)
-            without = batch.rows_of(self._without_key(batch)).tolist()
-            reasons: dict[int, tuple[str | None, str]] = dict.fromkeys(without, (None, NULL_KEY))
+            positions, names = missing_keys(self.bound, batch)
+            rows = batch.rows_of(positions).tolist()
+            reasons = {row: (name, NULL_KEY) for row, name in zip(rows, names, strict=True)}
             bad = batch.rejected
             for row, column, reason in zip(bad.rows.tolist(), bad.columns, bad.reasons, strict=True):
                 reasons[row] = (column, reason)
             if reasons:
                 yield from self._told(table, reasons).to_batches()
 
-    def _without_key(self, batch: EventBatch) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The positions of events with NULL in SAME."""
-        missing = np.zeros(len(batch), np.bool_)
-
-        def resolve(node: tree.Attribute | tree.Aggregate | tree.Remote) -> AnyColumn:
-            assert isinstance(node, tree.Attribute), "SAME is about one event"
-            return batch.column(node.path)
-
-        try:
-            for expression in self.bound.partition:
-                valid = evaluate(expression, resolve, len(batch), self.bound.catalog.functions).valid
-                if valid is not None:
-                    missing |= ~valid
-        except DataError as error:  # of a registered function
-            error.located(self.bound.text, self.bound.origin)
-            raise
-        return np.flatnonzero(missing)
-
-    def _told(self, table: Any, reasons: dict[int, tuple[str | None, str]]) -> Any:
+    def _told(self, table: Any, reasons: dict[int, tuple[str, str]]) -> Any:
         rows = sorted(reasons)
         taken = table.take(pa.array(rows, pa.int64())).combine_chunks()
         arrays = [column.chunk(0) if column.num_chunks else pa.nulls(0, column.type) for column in taken.columns]
