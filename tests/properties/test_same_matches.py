@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import Any
 
 import pytest
 
-import cepheid
+import cepheid as cep
+from cepheid.errors import QueryError
+from cepheid.query import Query
 from cepheid.testing.fuzz import Search
-from cepheid.testing.harness import END_OF_INPUT_US, Answer, EngineRoad
+from cepheid.testing.harness import END_OF_INPUT_US, ORDER, SOURCE, Answer, EngineRoad, table_of
 from cepheid.testing.oracle_events import OracleEvent
-from cepheid.testing.oracle_expressions import Evaluator, OneEvent
-from cepheid.testing.strategies import SECOND_US
+from cepheid.testing.strategies import CATALOG, SCHEMA, SECOND_US
 from cepheid.testing.strategies_features import Features
 
 N_QUERIES = 60
 N_STREAMS = 5
+
+COLUMNS: dict[str, Any] = {"time": "ts", "type": "kind", "order": [ORDER, SOURCE], "catalog": CATALOG}
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def pairs(seed: int, always: Features = Features.NONE) -> Iterator[tuple[EngineRoad, tuple[OracleEvent, ...]]]:
@@ -44,28 +49,6 @@ def named(answers: Iterable[Answer], events: Sequence[OracleEvent]) -> list[obje
         )
         for one in answers
     ]
-
-
-def test_events_of_each_key_apart_give_the_same_matches():
-    n_matches = n_keys = 0
-    for road, events in pairs(1, Features.SAME):
-        if not road.bound.partition:
-            continue
-        evaluator = Evaluator(road.bound.types, road.bound.catalog, {})
-        of_key: dict[str, list[OracleEvent]] = defaultdict(list)
-        for event in events:
-            key = [evaluator.value(part, OneEvent(event)) for part in road.bound.partition]
-            if None not in key:
-                of_key[repr([0.0 if value == 0 else value for value in key])].append(event)
-        apart: Counter[object] = Counter()
-        for those in of_key.values():
-            apart.update(named(road.answers(those), those))
-        together = named(road.answers(events), events)
-        assert Counter(together) == apart, (road.bound.text, events)
-        n_matches += len(together)
-        n_keys += len(of_key) > 1
-    assert n_matches
-    assert n_keys
 
 
 def test_events_may_arrive_in_any_order():
@@ -116,6 +99,33 @@ def test_the_epoch_does_not_matter(shift_us: int):
 
 
 def test_batches_do_not_matter():
-    if not hasattr(cepheid, "Matcher"):
-        pytest.skip("cepheid has no Matcher yet: a table is searched as a whole, so there is no batch to cut it into")
-    pytest.fail("cepheid.Matcher exists: compare any split into batches, and any snapshot, with the whole here")
+    """Rows, ids and order are those of the whole table, however it is cut, and with whatever steps of the watermark."""
+    random, n_matches, n_pushes = Random(5), 0, 0
+    for road, events in pairs(5, Features.WITHIN | Features.SOURCES):
+        query = Query.of(replace(road.bound.query, returns=()))
+        table = table_of(events, SCHEMA)[0]
+        try:
+            matcher = cep.Matcher(query, schema=table.schema, **COLUMNS)
+            whole = cep.match(table, query, **COLUMNS).to_pylist()
+        except QueryError:
+            continue  # a stream cannot run it, or its output has two columns of one name
+        found = []
+        left = random.sample(events, len(events))
+        while left:
+            n = random.randint(1, len(left))
+            # What comes now, and what the watermark has not passed yet.
+            arrives, left = left[:n], left[n:]
+            found += matcher.push(table_of(arrives, SCHEMA)[0]).to_pylist()
+            reached = min((event.time for event in left), default=events[-1].time) - 1
+            if random.random() < 0.7:
+                found += matcher.advance(EPOCH + timedelta(microseconds=reached)).to_pylist()
+            n_pushes += 1
+        found += matcher.close().to_pylist()
+        assert list(map(repr, found)) == list(map(repr, whole)), (road.bound.text, events)
+        n_matches += len(whole)
+    assert n_matches > 100
+    assert n_pushes > 300
+
+
+def test_a_snapshot_is_not_forgotten():
+    assert not hasattr(cep.Matcher, "snapshot"), "compare a matcher that goes on from a snapshot with the whole, above"
