@@ -372,7 +372,7 @@ TIME = (
         test=(
             "tests/properties/test_engine.py::test_engine_equals_oracle_on_patterns_of_any_form",
             "tests/spark/test_exactness.py::test_pieces_of_time_find_all_matches_once",
-            "tests/properties/test_same_matches.py::test_events_of_each_key_apart_give_the_same_matches",
+            "tests/properties/test_partitions.py::test_any_way_to_deal_out_the_keys_gives_the_same_matches",
         ),
     ),
 )

@@ -82,7 +82,7 @@ def test_a_partition_that_equalities_imply_changes_no_match_of_the_engine():
     """What `cep.detect` does with queries that have no SAME: events are dealt out by the key that they imply."""
     random, search = Random(33), Search(33, always=Features.CROSS | Features.WITHIN | Features.ANY | Features.NEXT)
     n_inferred = n_matches = 0
-    while n_inferred < 25:
+    while n_inferred < 8:
         road = search.query()
         if road is None or road.bound.partition:
             continue
@@ -103,4 +103,4 @@ def test_a_partition_that_equalities_imply_changes_no_match_of_the_engine():
             for parts in (list(of_key.values()), dealt(random, of_key)):
                 assert together(road, parts, timed_out=False) == whole, (road.bound.text, events)
             n_matches += whole.total()
-    assert n_matches > 25
+    assert n_matches > 5
