@@ -65,6 +65,20 @@ class KernelEvents:
         return bool((self.ints[self.int_nulls : self.float_nulls] >= 0).any())
 
 
+NO_EVENTS = KernelEvents(
+    n=0,
+    ints=np.zeros(0, np.int64),
+    floats=np.zeros(0, np.float64),
+    nulls=np.zeros(0, np.uint8),
+    int_nulls=0,
+    float_nulls=0,
+    selected=None,
+    null_keys=np.zeros(0, np.int64),
+    counted=None,
+)
+"""Without columns."""
+
+
 def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | None = None) -> KernelEvents:
     """Evaluate the columns of a plan on the events that can matter.
 
@@ -88,12 +102,12 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
             bit = 1 << element.index
             if _calls(compiled, conjunct.expression):  # a function is called for no more events than are left
                 rows = np.flatnonzero(fit & bit)
-                column = _evaluate(compiled, batch, detached(conjunct.expression), positions[rows])
+                column = evaluated(compiled, batch, detached(conjunct.expression), positions[rows])
                 fit[rows[~holds(column)]] &= ~bit
             else:
-                column = _evaluate(compiled, batch, detached(conjunct.expression))
+                column = evaluated(compiled, batch, detached(conjunct.expression))
                 fit &= ~np.where(holds(column)[positions], 0, bit)
-    if any(not _constant_holds(compiled, c.expression) for c in automaton.constants):
+    if any(not constant_holds(compiled, c.expression) for c in automaton.constants):
         fit[:] = 0
     null_keys = np.zeros(0, np.int64)
     partition: Ints | None = None
@@ -105,7 +119,7 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
         positions, fit = np.arange(n), every
     counts = automaton.sliding or automaton.counts_events or automaton.two_clocks
     if by and (counts or not never_null):  # which events have no partition is told of all of them, and all are counted
-        partition, valid = partition_codes([_evaluate(compiled, batch, expression) for expression in by])
+        partition, valid = partition_codes([evaluated(compiled, batch, expression) for expression in by])
         if valid is not None:
             null_keys = np.flatnonzero(~valid)
             fit[~valid[positions]] = 0
@@ -119,7 +133,9 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
         return _in_windows(compiled, batch, positions, fit, partition, null_keys)
     selected = None if len(positions) == n else positions
     if by and partition is None:
-        partition, _ = partition_codes([_evaluate(compiled, batch, expression, selected) for expression in by])
+        partition = plain_ints(batch, by[0]) if len(by) == 1 else None
+    if by and partition is None:
+        partition, _ = partition_codes([evaluated(compiled, batch, expression, selected) for expression in by])
     return _gather(compiled, batch, fit, partition, selected, null_keys)
 
 
@@ -158,7 +174,7 @@ def _clocks(compiled: CompiledPlan, batch: EventBatch, counted: CountedEvents | 
 def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> KernelEvents | None:
     """The same by way of an index; None where too many events may fit for it to pay."""
     automaton = compiled.automaton
-    if any(not _constant_holds(compiled, c.expression) for c in automaton.constants):
+    if any(not constant_holds(compiled, c.expression) for c in automaton.constants):
         return None
     candidates = {element: index.candidates(element) for element in automaton.elements}
     if sum(len(part) for parts in candidates.values() for part in parts) > len(batch) // 4:
@@ -167,7 +183,7 @@ def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> Ke
     if automaton.partition:
 
         def codes() -> tuple[Ints, Bools | None]:
-            return partition_codes([_evaluate(compiled, batch, expression) for expression in automaton.partition])
+            return partition_codes([evaluated(compiled, batch, expression) for expression in automaton.partition])
 
         partition, valid, null_keys = index.partition(automaton.partition, codes)
     fitting = []
@@ -175,7 +191,7 @@ def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> Ke
         positions = np.concatenate(parts) if parts else np.zeros(0, np.int64)
         for conjunct in element.conditions:
             if len(positions):
-                positions = positions[holds(_evaluate(compiled, batch, detached(conjunct.expression), positions))]
+                positions = positions[holds(evaluated(compiled, batch, detached(conjunct.expression), positions))]
         fitting.append((element.index, positions if valid is None else positions[valid[positions]]))
     selected, fit = index.together(fitting)
     return _gather(compiled, batch, fit, partition, selected, null_keys)
@@ -187,7 +203,7 @@ def _calls(compiled: CompiledPlan, expression: Expression) -> bool:
     return any(isinstance(node, Call) and node.function in functions for node in walk(expression))
 
 
-def _evaluate(compiled: CompiledPlan, batch: EventBatch, expression: Expression, rows: Ints | None = None) -> Column:
+def evaluated(compiled: CompiledPlan, batch: EventBatch, expression: Expression, rows: Ints | None = None) -> Column:
     """An expression over attributes of one event, for all events of a batch or those at some positions."""
 
     def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
@@ -218,10 +234,10 @@ def _requested(
     """
     assert request.expression is not None
     if not request.variables:
-        return _evaluate(compiled, batch, request.expression, at)
+        return evaluated(compiled, batch, request.expression, at)
     bits = sum(1 << e.index for e in compiled.automaton.elements if e.variable in request.variables)
     rows = np.flatnonzero(fit & bits)
-    column = _evaluate(compiled, batch, request.expression, rows if at is None else at[rows])
+    column = evaluated(compiled, batch, request.expression, rows if at is None else at[rows])
     if not len(rows):
         return all_null(column.type, len(fit))
     places = np.zeros(len(fit), np.int64)
@@ -229,7 +245,15 @@ def _requested(
     return column.take(places)
 
 
-def _constant_holds(compiled: CompiledPlan, expression: Expression) -> bool:
+def plain_ints(batch: EventBatch, expression: Expression) -> Ints | None:
+    """The values of an attribute that is an integer in every event, as wide as they came in; or None."""
+    values = batch.plain(expression.path) if isinstance(expression, Attribute) else None
+    return values if values is not None and values.dtype.kind in "iu" else None
+
+
+def constant_holds(compiled: CompiledPlan, expression: Expression) -> bool:
+    """Whether a condition holds that reads no event."""
+
     def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
         raise AssertionError("a constant names no variable")
 
@@ -285,8 +309,14 @@ def _gather(
     n = len(batch)
     requests = compiled.requests
     columns: dict[Request, Column] = {}
+    plain: dict[Request, Ints] = {}
     for request in (*requests.ints, *requests.floats):
-        if request.expression is not None:
+        if request.expression is None:
+            continue
+        values = plain_ints(batch, request.expression) if request.is_plain_int else None
+        if values is not None:
+            plain[request] = values
+        else:
             columns[request] = _requested(compiled, batch, request, fit, selected)
     texts = [r for r in columns if r.shape.text]
     for request, column in zip(texts, unify([columns[r] for r in texts]), strict=True) if len(texts) > 1 else ():
@@ -307,6 +337,8 @@ def _gather(
         """From values of all events, or of the selected ones."""
         if selected is None or len(values) == kept:
             target[:] = values
+        elif values.dtype != target.dtype:
+            target[:] = values.take(selected)
         else:
             values.take(selected, out=target, mode="clip")  # which asks for no copy of the target
 
@@ -316,14 +348,15 @@ def _gather(
         clocks = _clocks(compiled, batch, counted)
     fill(grid[k.TIME_COLUMN], clocks[0])
     grid[k.FIT_COLUMN] = fit
+    given = {TIME: clocks[0], OTHER_CLOCK: clocks[1], PARTITION: partition, **plain}
     for number, request in enumerate((*requests.ints, *requests.floats)):
         target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
-        if request.expression is None:
-            source = {TIME: clocks[0], OTHER_CLOCK: clocks[1], PARTITION: partition}[request]
+        if request in given:
+            source = given[request]
             assert source is not None
             fill(target, source)
             continue
-        values, valid = _shaped(columns[request], request)
+        values, valid = shaped(columns[request], request)
         fill(target, values)
         if valid is not None:
             missing = ~valid if selected is None or len(valid) == kept else ~valid[selected]
@@ -365,7 +398,7 @@ def ordered_ints(values: NDArray[np.float64]) -> Ints:
     return bits
 
 
-def _shaped(column: Column, request: Request) -> tuple[NDArray[Any], Bools | None]:
+def shaped(column: Column, request: Request) -> tuple[NDArray[Any], Bools | None]:
     """The values of a column in the shape that the plan wants, and where they are not NULL."""
     shape = request.shape
     values, valid = column.values, column.valid

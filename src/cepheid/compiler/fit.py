@@ -24,7 +24,7 @@ MANY_EVENTS = 20_000
 take 0.4 ms, and those of a million 9 ms. The bound itself is chosen, not measured."""
 
 BLOCK_EVENTS = 1 << 16
-"""So many are looked up at a time, in arrays that stay in the processor's cache and are used again."""
+"""So many texts of several bytes are looked up at a time, in arrays that stay in the processor's cache."""
 
 _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93)
 """Odd, with well-mixed bits."""
@@ -41,9 +41,7 @@ def fitting_by_type(elements: Sequence[Element], batch: EventBatch) -> tuple[Int
     if batch.schema.type is None:
         everything = sum(1 << e.index for e in elements)
         return np.arange(len(batch)), np.full(len(batch), everything, np.int64)
-    of_any_type = sum(1 << e.index for e in elements if not e.types)
-    names = sorted({name for element in elements for name in element.types})
-    of_type = {name: of_any_type | sum(1 << e.index for e in elements if name in e.types) for name in names}
+    of_type, of_any_type = _elements_of_types(elements)
     if batch.rows is None and len(batch) >= MANY_EVENTS:
         found = _looked_up(batch.table.column(batch.schema.type), of_type, of_any_type)
         if found is not None:
@@ -56,54 +54,90 @@ def fitting_by_type(elements: Sequence[Element], batch: EventBatch) -> tuple[Int
     return positions, fit[positions]
 
 
+def fits_by_type(elements: Sequence[Element], batch: EventBatch) -> NDArray[np.uint8]:
+    """The elements that take the type of each event, as bits: uint8, (n,). There are at most eight elements."""
+    n = len(batch)
+    if batch.schema.type is not None and batch.rows is None:
+        chunks = chunks_of(batch.table.column(batch.schema.type))
+        known, otherwise = _elements_of_types(elements)
+        if len(chunks) == 1 and _has_buffers(chunks[0].type):
+            offsets, raw = _buffers(chunks[0])
+            if _all_bytes(offsets):
+                return _of_byte(known, otherwise).astype(np.uint8).take(raw[int(offsets[0]) :][:n])
+    positions, fit = fitting_by_type(elements, batch)
+    fits = np.zeros(n, np.uint8)
+    fits[positions] = fit
+    return fits
+
+
+def _elements_of_types(elements: Sequence[Element]) -> tuple[dict[str, int], int]:
+    """The elements that take each type that is named, as bits, and those that take any other."""
+    of_any_type = sum(1 << e.index for e in elements if not e.types)
+    names = sorted({name for element in elements for name in element.types})
+    of_type = {name: of_any_type | sum(1 << e.index for e in elements if name in e.types) for name in names}
+    return of_type, of_any_type
+
+
+def _has_buffers(arrow: Any) -> bool:
+    """Whether the texts of a type lie one after the other."""
+    return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow))
+
+
+def _all_bytes(offsets: NDArray[Any]) -> bool:
+    """Whether all texts have one byte, by where they begin."""
+    return int(offsets[-1]) - int(offsets[0]) == len(offsets) - 1 and bool((offsets[1:] - offsets[:-1] == 1).all())
+
+
 def _looked_up(values: Any, known: Mapping[str, int], otherwise: int) -> tuple[Ints, Ints] | None:
     """The texts of a column for which ``known``, or else ``otherwise``, is not 0: their rows, and what it is.
 
     Returns:
         None where the bytes of the texts do not lie one after the other.
     """
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)) or sys.byteorder != "little":
+    if not _has_buffers(values.type) or sys.byteorder != "little":
         return None
     table = lookup_table(known, otherwise)
     if table is None:
         return None
-    parts: list[tuple[Ints, Ints]] = []
-    done = 0
-    whole_chunks = chunks_of(values)
-    for chunk in (c.slice(at, BLOCK_EVENTS) for c in whole_chunks for at in range(0, len(c), BLOCK_EVENTS)):
-        n = len(chunk)
-        wide = pa.types.is_large_string(chunk.type)
-        whole: NDArray[Any] = np.frombuffer(chunk.buffers()[1], np.int64 if wide else np.int32)
-        offsets = whole[chunk.offset : chunk.offset + n + 1]
-        begin, end = int(offsets[0]), int(offsets[-1])
-        raw = np.frombuffer(chunk.buffers()[2] or b"", np.uint8)[begin:end]
-        if end - begin == n and bool((offsets[1:] - offsets[:-1] == 1).all()):
-            numbers, found = _bytes_looked_up(raw, known, otherwise)
-        else:
+    numbers, found = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
+    done = n_found = 0
+    for chunk in chunks_of(values):
+        offsets, raw = _buffers(chunk)
+        if _all_bytes(offsets):
+            texts, of_byte = raw[int(offsets[0]) :][: len(chunk)], _of_byte(known, otherwise)
+            n_found += text_kernel(bytes_only=True)(texts, of_byte, done, numbers[n_found:], found[n_found:])
+            done += len(chunk)
+            continue
+        for at in range(0, len(chunk), BLOCK_EVENTS):
+            block = offsets[at : at + BLOCK_EVENTS + 1]
+            begin, end = int(block[0]), int(block[-1])
             # Words are read whole, and the one after the last, too.
-            words = np.zeros(len(raw) // 8 + 2, np.uint64)
-            words.view(np.uint8)[: len(raw)] = raw
-            numbers, found = np.empty(n, np.int64), np.empty(n, np.int64)
+            words = np.zeros((end - begin) // 8 + 2, np.uint64)
+            words.view(np.uint8)[: end - begin] = raw[begin:end]
             with np.errstate(over="ignore"):  # in plain Python, products of words are reported when they wrap
-                n_found = text_kernel()(offsets.astype(np.int64) - begin, words, *table, numbers, found)
-            numbers, found = numbers[:n_found], found[:n_found]
-        if done:
-            numbers += done
-        parts.append((numbers, found))
-        done += n
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+                n_more = text_kernel()(
+                    block.astype(np.int64) - begin, words, *table, numbers[n_found:], found[n_found:]
+                )
+            numbers[n_found : n_found + n_more] += done
+            n_found += n_more
+            done += len(block) - 1
+    return numbers[:n_found], found[:n_found]
 
 
-def _bytes_looked_up(texts: NDArray[np.uint8], known: Mapping[str, int], otherwise: int) -> tuple[Ints, Ints]:
-    """The same for texts of one byte each."""
-    lookup = np.full(256, otherwise, np.int64)
+def _buffers(chunk: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Where each text of an Arrow array begins among the bytes of all, and the end of the last; and these bytes."""
+    wide = pa.types.is_large_string(chunk.type)
+    whole: NDArray[Any] = np.frombuffer(chunk.buffers()[1], np.int64 if wide else np.int32)
+    return whole[chunk.offset : chunk.offset + len(chunk) + 1], np.frombuffer(chunk.buffers()[2] or b"", np.uint8)
+
+
+def _of_byte(known: Mapping[str, int], otherwise: int) -> Ints:
+    """The value of each text of one byte: int64, (256,)."""
+    values = np.full(256, otherwise, np.int64)
     for text, value in known.items():
         if len(text.encode()) == 1:
-            lookup[ord(text)] = value
-    numbers = np.flatnonzero((lookup != 0).take(texts))
-    return numbers, lookup.take(texts.take(numbers))
+            values[ord(text)] = value
+    return values
 
 
 def lookup_table(known: Mapping[str, int], otherwise: int) -> tuple[Words, Words, Ints] | None:

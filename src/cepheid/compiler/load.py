@@ -171,9 +171,14 @@ def chain_kernel() -> Kernel:
     return _kernel("advance_chain", "advance_chain")
 
 
-def text_kernel() -> Kernel:
-    """The kernel that looks texts up: `kernels.texts`."""
-    return _kernel("texts", "look_up_texts")
+def keyed_kernel() -> Kernel:
+    """The kernel that steps chains whose events all have one key: `kernels.advance_keyed`."""
+    return _kernel("advance_keyed", "advance_keyed")
+
+
+def text_kernel(*, bytes_only: bool = False) -> Kernel:
+    """The kernel that looks texts up, or texts of one byte each: `kernels.texts`."""
+    return _kernel("texts", "look_up_bytes" if bytes_only else "look_up_texts")
 
 
 def order_kernel(*, varying: bool) -> Kernel:

@@ -74,6 +74,11 @@ class Request:
     shape: Shape
     variables: frozenset[str] = frozenset()
 
+    @property
+    def is_plain_int(self) -> bool:
+        """Whether integers are held as they are."""
+        return self.shape == INT_SHAPE
+
 
 PARTITION = Request(None, None, INT_SHAPE)
 TIME = Request(None, TIMESTAMP, INT_SHAPE)

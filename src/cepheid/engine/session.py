@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheid.compiler.columns import KernelEvents, events_of
+from cepheid.compiler.columns import NO_EVENTS, KernelEvents, events_of
 from cepheid.compiler.event_index import EventIndex
+from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
 from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.host import Host
+from cepheid.engine.keyed import step_keyed
 from cepheid.engine.matches import Matches, RowMatches, no_matches
 from cepheid.engine.order import in_order
 from cepheid.engine.pool import Pool
@@ -91,8 +93,8 @@ def run_plan(
 def matched(
     compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None
 ) -> tuple[Matches, KernelEvents, k.Ints]:
-    """The same, the events as the kernel saw them, and its pool."""
-    stepped = _stepped(compiled, batch, work, None)
+    """The same, the events as the kernel saw them, and its pool with all partial matches."""
+    stepped = _stepped_in_order(compiled, batch, work, None)
     return matches_in(compiled, batch, *stepped), stepped[0], stepped[1]
 
 
@@ -118,6 +120,16 @@ def _stepped(
     """The events as the kernel saw them, its pool and its output, when it has stepped over all of them."""
     if len(batch) >= MOST_EVENTS:
         raise DataError(f"{len(batch)} events are more than a batch can hold", remedy="match a part of them at a time")
+    by_key = keyed_events_of(compiled, batch) if index is None else None
+    if by_key is not None:
+        return _stepped_keyed(compiled, batch, by_key, work)
+    return _stepped_in_order(compiled, batch, work, index)
+
+
+def _stepped_in_order(
+    compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None
+) -> tuple[KernelEvents, k.Ints, k.Ints]:
+    """The same for plans of any form."""
     events = events_of(compiled, batch, index)
     pool = Pool(compiled)
     pool.set_events(events)
@@ -125,14 +137,32 @@ def _stepped(
     # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
     with nullcontext() if ENABLED else np.errstate(all="ignore"):
         _step(compiled, events, pool, host)
-    if work is not None:
-        work.n_events = len(batch)
-        work.n_stepped = events.n
-        work.n_tried = int(pool.pool[k.M_N_TRIED])
-        work.n_created = int(pool.pool[k.M_HEAD])
-        work.pool_bytes = pool.n_bytes
-        work.null_key_positions = events.null_keys
+    _tell(work, batch, events, pool.pool, pool.n_bytes)
     return events, pool.pool, pool.out
+
+
+def _stepped_keyed(
+    compiled: CompiledPlan, batch: EventBatch, by_key: KeyedEvents, work: Work | None
+) -> tuple[KernelEvents, k.Ints, k.Ints]:
+    """The same for a chain whose events all have one key; its output has positions in the batch."""
+    pool = Pool(compiled)
+    with nullcontext() if ENABLED else np.errstate(all="ignore"):
+        n_bytes = step_keyed(by_key, pool)
+    events = replace(NO_EVENTS, n=by_key.n, null_keys=by_key.null_keys)
+    _tell(work, batch, events, pool.pool, n_bytes)
+    return events, pool.pool, pool.out
+
+
+def _tell(work: Work | None, batch: EventBatch, events: KernelEvents, pool: k.Ints, n_bytes: int) -> None:
+    """What was done, where that is asked for."""
+    if work is None:
+        return
+    work.n_events = len(batch)
+    work.n_stepped = events.n
+    work.n_tried = int(pool[k.M_N_TRIED])
+    work.n_created = int(pool[k.M_HEAD])
+    work.pool_bytes = n_bytes
+    work.null_key_positions = events.null_keys
 
 
 def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None) -> None:

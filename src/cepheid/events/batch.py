@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -161,13 +162,22 @@ class EventBatch:
         Raises:
             SchemaError, DataError: as `column`.
         """
-        if path not in self._columns and self.rows is None and len(path) == 1 and path[0] in self.table.column_names:
-            numbers = plain_numbers(self.table.column(path[0]))
-            if numbers is not None:
-                taken = numbers.take(positions)
-                wide = np.float64 if taken.dtype.kind == "f" else np.int64
-                return Column(taken.astype(wide, copy=False), None, data_type(self.table.schema.field(path[0]).type))
+        numbers = self.plain(path)
+        if numbers is not None:
+            taken = numbers.take(positions)
+            wide = np.float64 if taken.dtype.kind == "f" else np.int64
+            return Column(taken.astype(wide, copy=False), None, data_type(self.table.schema.field(path[0]).type))
         return self.column(path).take(positions)
+
+    def plain(self, path: tuple[str, ...]) -> npt.NDArray[Any] | None:
+        """An attribute as it lies in the table, where `column` was not asked for it and would only widen it.
+
+        Returns:
+            By position; integers of up to 63 bits, float64 or float32; or None.
+        """
+        if path in self._columns or self.rows is not None or len(path) > 1 or path[0] not in self.table.column_names:
+            return None
+        return plain_numbers(self.table.column(path[0]))
 
     def may_be_null(self, path: tuple[str, ...]) -> bool:
         """False where an attribute is known to have a value in every event."""

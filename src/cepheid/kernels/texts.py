@@ -8,7 +8,7 @@ import numpy as np
 
 from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
-from cepheid.kernels.layout import Ints, Words
+from cepheid.kernels.layout import Bytes, Ints, Words
 from cepheid.kernels.text_table import (
     L_LENGTH,
     L_MULTIPLIER,
@@ -79,6 +79,28 @@ def look_up_texts(
                 done += _EIGHT
         value = values[which]
         numbers[at(n_found)] = i
+        found[at(n_found)] = value
+        n_found += int(value != 0)
+    return n_found
+
+
+@kernel(entry=True)
+def look_up_bytes(texts: Bytes, values: Ints, first: int, numbers: Ints, found: Ints) -> int:
+    """The same for texts of one byte each.
+
+    Args:
+        texts: uint8, (n,).
+        values: int64, (256,): the value of each text.
+        first: the number of the first text.
+        numbers, found: int64, (n,): room for the numbers of the texts, and for their values.
+
+    Returns:
+        How many there are.
+    """
+    n_found = 0
+    for i in range(len(texts)):
+        value = values[at(texts[at(i)])]
+        numbers[at(n_found)] = first + i
         found[at(n_found)] = value
         n_found += int(value != 0)
     return n_found

@@ -113,10 +113,11 @@ def test_absence(n: int, n_keys: int, seed: int) -> None:
     assert found(table, text) == expected
 
 
-def test_room_follows_the_window_not_the_stream() -> None:
+@pytest.mark.parametrize("lengths", [(4000, 16000), (20000, 40000)], ids=["few events", "many events"])
+def test_room_follows_the_window_not_the_stream(lengths: tuple[int, int]) -> None:
     text = "SEQ(A a, B b, C c) WHERE SAME[k] AND a.x < b.x AND b.x < c.x WITHIN 300 ms POLICY any"
     held = []
-    for n in (4000, 40000):
+    for n in lengths:
         work = Work()
         found(stream(n, 50, 7), text, work)
         held.append(work.pool_bytes)

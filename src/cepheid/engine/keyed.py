@@ -1,0 +1,74 @@
+"""Runs chains whose events all have one key."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheid.compiler.keyed_events import KeyedEvents
+from cepheid.compiler.load import keyed_kernel
+from cepheid.engine.pool import Pool
+from cepheid.kernels import keyed as g
+from cepheid.kernels import layout as k
+
+FIRST_ROOM, LEAST_ROOM = 16, 2
+"""Partial matches of a key and a step: for few keys, and for many."""
+
+FEW_KEYS = 1 << 10
+
+Ints = NDArray[np.int64]
+
+
+def step_keyed(events: KeyedEvents, pool: Pool) -> int:
+    """Step a plan over all events; the pool gets the matches, by positions in the batch, and what was done.
+
+    Args:
+        events: the events, and the plan.
+        pool: for its output.
+
+    Returns:
+        Bytes held for partial matches.
+    """
+    advance, table = keyed_kernel(), events.table
+    work = _room(int(table[g.G_N_STEPS]) - 1, events)
+    while (code := advance(table, events.fits, events.columns, work, pool.out)) != k.DONE:
+        if code == k.OUTPUT_FULL:
+            pool.pool[k.M_N_ENTRIES] = work[g.W_N_ENTRIES]
+            pool.make_room(code)
+        else:
+            work = _grown(work)
+    header = pool.pool
+    header[k.M_N_ENTRIES] = work[g.W_N_ENTRIES]
+    header[k.M_N_MATCHES] = work[g.W_N_ENTRIES] // table[g.G_N_STEPS]
+    header[k.M_N_TRIED], header[k.M_HEAD] = work[g.W_N_TRIED], work[g.W_N_CREATED]
+    return work.nbytes
+
+
+def _room(n_kept: int, events: KeyedEvents) -> Ints:
+    """What the kernel works on: for each key, ``n_kept`` lists with room for a few partial matches."""
+    n_lists = events.n_keys * n_kept
+    words = (FIRST_ROOM if events.n_keys <= FEW_KEYS else LEAST_ROOM) * (g.E_EVENTS + n_kept)
+    most = 4 * words
+    passed = g.WORK_HEADER
+    lists = passed + most
+    places = lists + n_lists * g.LIST_WIDTH
+    end = places + n_lists * words
+    work = np.zeros(end + 4 * most, np.int64)
+    work[g.W_STEP], work[g.W_LEAST], work[g.W_END], work[g.W_MOST] = -1, events.least, end, most
+    work[g.W_PASSED], work[g.W_LISTS] = passed, lists
+    table = work[lists:places].reshape(n_lists, g.LIST_WIDTH)
+    table[:, g.L_PLACE] = table[:, g.L_FIRST] = table[:, g.L_LAST] = places + np.arange(n_lists) * words
+    table[:, g.L_WORDS] = words
+    return work
+
+
+def _grown(before: Ints) -> Ints:
+    """The same with twice the room, also for the largest list."""
+    most = 2 * int(before[g.W_MOST])
+    work = np.zeros(2 * len(before) + 2 * most, np.int64)
+    work[: len(before)] = before
+    # Those that can be extended are noted behind all that was there.
+    work[g.W_PASSED] = len(before)
+    work[g.W_END] = len(before) + most
+    work[g.W_MOST] = most
+    return work
