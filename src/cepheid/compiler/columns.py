@@ -380,9 +380,10 @@ def _gather(
 
 def _of_selected(partition: Ints | None, selected: Ints | None) -> Ints | None:
     """The partitions of the selected events, from those of all events or of the selected ones."""
-    return (
-        partition if partition is None or selected is None or len(partition) == len(selected) else partition[selected]
-    )
+    if partition is None:
+        return None
+    own = partition if selected is None or len(partition) == len(selected) else partition[selected]
+    return own.astype(np.int64, copy=False)
 
 
 def ordered_ints(values: NDArray[np.float64]) -> Ints:
