@@ -28,7 +28,7 @@ from cepheid.plan.automaton import (
     State,
     Test,
 )
-from cepheid.plan.graph_conditions import GraphConditions
+from cepheid.plan.graph_conditions import Condition, GraphConditions
 from cepheid.plan.pattern_terms import PatternTerms
 from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
@@ -261,7 +261,7 @@ class _Graph:
                     skipped = others if step.source is None else frozenset()
                     last = None if step.source is None else step.source.last
                     tests.append(Test(condition.conjunct, Situation(current=taken, skipped=skipped, last=last)))
-            elif closes or (read is not None and not read.single):
+            elif closes or self._empties(condition, empties, before) or (read is not None and not read.single):
                 made.append(self.conditions.made(condition, after, taken))
             elif read is not None:
                 made.append(
@@ -286,6 +286,12 @@ class _Graph:
             empties=empties,
             known=known,
         )
+
+    @staticmethod
+    def _empties(condition: Condition, empties: frozenset[int], before: Iterable[int]) -> bool:
+        """Whether a variable becomes empty that was absent: it stands in another branch of an OR that takes nothing."""
+        open_before = set(before)
+        return any(variable in empties and variable not in open_before for variable in condition.reads)
 
     def _absences(
         self, step: _Step, before: dict[int, frozenset[Place]], after: dict[int, frozenset[Place]]
@@ -385,6 +391,7 @@ class _Graph:
             if end.dropped is not None
             or not self.conditions.testable(condition, before)
             or self.conditions.closes(condition, before, {}, known)
+            or self._empties(condition, skipped, before)
         ]
         passed = self.terms.gaps(node.key.term)
         absences = [
