@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 
@@ -132,6 +133,18 @@ def _rebuild(
 ) -> CepheidError:
     """Unpickle an error: executors send theirs to the driver."""
     return kind(message, remedy=remedy, text=text, span=span, origin=origin)
+
+
+class NoMatchWarning(UserWarning):
+    """A query that found nothing, and could not: its conditions exclude each other, or no event has a type it needs."""
+
+
+def level_outside() -> int:
+    """For `warnings.warn`: how far above its caller the first line is that is not of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "cepheid":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class QueryError(CepheidError):

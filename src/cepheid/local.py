@@ -25,6 +25,7 @@ from cepheid.events.frames import like_given
 from cepheid.events.given import first_given, read_given
 from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.hopeless import missing_type, told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
@@ -41,6 +42,9 @@ class Result:
         n_null_key: events with NULL in SAME, which are in no partition; composite events (FROM) among them.
         work: what the engine did for the query itself.
         timed_out: a pyarrow Table of what timed out, as `cepheid.Outputs` says; None where it was not asked for.
+        hopeless: why there are no matches in any table, where that is certain; texts with the place in the query.
+        missing_type: an event type that every match needs and no event has: a sentence, and the type that may be
+            meant, or None. None where there are matches.
     """
 
     matches: Any
@@ -49,6 +53,8 @@ class Result:
     n_null_key: int
     work: Work
     timed_out: Any = None
+    hopeless: tuple[str, ...] = ()
+    missing_type: tuple[str, str | None] | None = None
 
     @property
     def n_matches(self) -> int:
@@ -94,6 +100,8 @@ def match(
 
     Warns:
         UserWarning: events were rejected (no time, no type), and ``rejected`` is not asked for.
+        NoMatchWarning: there are no matches and could be none: conditions exclude each other, or no event has a type
+            that every match needs, and one is spelled alike.
 
     Raises:
         QueryError: the query does not fit the events, or cannot be run yet (`NotSupportedError`).
@@ -125,6 +133,7 @@ def match(
         results = {"": run(events, query, **options)}
     if asked is None or REJECTED not in asked:
         _warn_of_rejected(next(iter(results.values())))
+    _warn_of_no_matches(results)
     if isinstance(query, QuerySet):
         return {name: given_back(result) for name, result in results.items()}
     return given_back(results[""])
@@ -140,6 +149,16 @@ def _warn_of_rejected(result: Result) -> None:
             'outputs=("matches", "rejected") returns them',
             stacklevel=3,
         )
+
+
+def _warn_of_no_matches(results: Mapping[str, Result]) -> None:
+    """Tell why there are none, where that is no chance of these events; a type that may be misspelt, too."""
+    said: list[str] = []
+    for name, result in results.items():
+        said += result.hopeless
+        if result.missing_type is not None and result.missing_type[1] is not None:
+            said.append(f"{name}: {result.missing_type[0]}" if name else result.missing_type[0])
+    warn_of_no_matches(said)
 
 
 def run(
@@ -221,7 +240,10 @@ def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_k
     without_key = found.works[0].null_key_positions
     if reject_null_keys and without_key is not None:
         rejected = pa.concat_tables([rejected, _null_keys(bound, batch, without_key)])
+    none = not len(found.matches)
     return Result(
+        hopeless=tuple(told(bound)) if none else (),
+        missing_type=missing_type(bound, batch.type_names) if none and batch.type_names else None,
         matches=assemble(bound, found.events, found.matches),
         rejected=rejected,
         n_events=len(batch.table),

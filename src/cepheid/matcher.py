@@ -21,6 +21,7 @@ from cepheid.events.ingest import read_events
 from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.check import check
+from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.query import Asked, Query, catalog_with
 
@@ -199,6 +200,7 @@ class Matcher:
         stream.watermark_us = self._watermark_us
         _ = stream.output  # a query whose output cannot be is refused before anything is pushed
         self._arrow, self._schema, self._bound, self._stream = table.schema, schema, bound, stream
+        warn_of_no_matches(told(bound))
         return stream
 
     def _moved(self, watermark_us: int) -> Any:

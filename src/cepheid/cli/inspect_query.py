@@ -15,6 +15,7 @@ from cepheid.cli.show import show_warnings, told, watching
 from cepheid.connectors.writing import write_text
 from cepheid.errors import NotSupportedError
 from cepheid.job.load import load
+from cepheid.job.no_matches import why_none
 from cepheid.job.parameters import parameters_of, values_for
 from cepheid.job.run import read
 from cepheid.language.bound import BoundQuery
@@ -115,6 +116,10 @@ def _inspect_job(path: Path) -> _Inspected:
     if not missing:
         for one in (bound, *more.values()):
             with_parameters(one, {name: values[name] for name in one.parameters})
+        for query, one in ((job.query, bound), *((job.named[name], more[name]) for name in more)):
+            told = [warning.message for warning in check(one)]
+            reasons = why_none(job, query, events.tables, events.schema, values)
+            warnings += [reason for reason in reasons if not any(message in reason for message in told)]
     for name, one in more.items():
         _require_runs(one)
         warnings += [f"[queries.{name}] {warning.render(one.text)}" for warning in check(one)]

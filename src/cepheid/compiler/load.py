@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from cepheid.compiler.machine_code import MachineCode, MachineFunction, assembled, processor
-from cepheid.errors import SetupError
+from cepheid.errors import SetupError, level_outside
 from cepheid.kernels.jit import ENABLED, OPTIMIZATION, Compilable
 
 _LOCK = threading.RLock()
@@ -123,18 +123,10 @@ def cache_folder() -> Path | None:
             f"machine code is not kept, so each process compiles again for a few seconds: {error}; "
             "name a folder that can be written in CEPHEID_CACHE_DIR",
             RuntimeWarning,
-            stacklevel=_outside(),
+            stacklevel=level_outside(),
         )
         return None
     return folder
-
-
-def _outside() -> int:
-    """For a warning of the caller: how far up the first caller is that is not part of this package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "cepheid":
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from cepheid.connectors.rejected import N_RAW_MAX, REJECTED_SCHEMA
 from cepheid.connectors.writing import rows_of
-from cepheid.errors import DataError
+from cepheid.errors import DataError, NoMatchWarning
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
@@ -174,14 +175,18 @@ def match_spark(
         "order": list(schema.order) or [_ROW],
         "parameters": parameters,
     }
-    detected = detect(given, asked, **options, queries=rest)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoMatchWarning)  # the report has them
+        detected = detect(given, asked, **options, queries=rest)
     found = {name: _in_utc(_without_row(frame.toArrow())) for name, frame in detected.items()}
     detected.unpersist()
     left = None
     if timed_out:
         known = query.bind(schema, catalog_with(None, named)).parameters
         own = {name: value for name, value in parameters.items() if name in known}
-        outputs = detect(given, query, **{**options, "parameters": own}, queries=named, outputs="timed_out")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoMatchWarning)
+            outputs = detect(given, query, **{**options, "parameters": own}, queries=named, outputs="timed_out")
         left = _in_utc(_without_row(outputs.timed_out.toArrow()))
     matches = found.pop(MAIN)
     return Found(matches, len(matches), *_rejected_of(tables, schema), others=found, timed_out=left)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from cepheid.job.columns import columns_of_all
 from cepheid.job.engines import Found, match_local, match_spark
 from cepheid.job.load import Job
 from cepheid.job.model import SourceSection
+from cepheid.job.no_matches import why_none
 from cepheid.job.parameters import parameters_of, require_all, values_for
 from cepheid.job.report import Report, Step
 from cepheid.language.bound import BoundQuery
@@ -157,7 +158,10 @@ def run(
         rejected_sink=rejected_sink,
         timed_out_sink=timed_out_sink,
         n_timed_out=None if found.timed_out is None else len(found.timed_out),
-        warnings=_warnings(events, found, rejected, rejected_sink),
+        warnings=(
+            *_warnings(events, found, rejected, rejected_sink),
+            *_why_none(job, events, values, found),
+        ),
         others={
             name: (path, len(found.others[name]))
             for name, path in zip(others, more_sinks, strict=True)
@@ -316,3 +320,12 @@ def _warnings(events: Events, found: Found, rejected: Any, rejected_sink: Path |
     elif len(rejected) and rejected_sink is None:
         warnings.append('rejected rows are only counted; to see them add [rejected] with path = "rejected.csv"')
     return tuple(warnings)
+
+
+def _why_none(job: Job, events: Events, values: Mapping[str, object], found: Found) -> Iterator[str]:
+    """Why queries that found nothing could not, for those of which that is known."""
+    if not found.n_matches:
+        yield from why_none(job, job.query, events.tables, events.schema, values)
+    for name, matches in found.others.items():
+        if not len(matches):
+            yield from why_none(job, job.named[name], events.tables, events.schema, values)

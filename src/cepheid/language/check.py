@@ -11,6 +11,7 @@ from cepheid.language.bound import BoundQuery
 from cepheid.language.contradictions import contradictions, message_of, remedy_of
 from cepheid.language.estimates import combinations, n_in_window, subsets
 from cepheid.language.faults import place_of
+from cepheid.language.hopeless import reasons
 from cepheid.language.structure import (
     Place,
     exclusive,
@@ -89,6 +90,7 @@ def check(bound: BoundQuery, rates_per_s: Mapping[str, float] | None = None, *, 
         *_cross_product(bound, rates_per_s),
         *_interchangeable(bound),
         *_never_true(bound),
+        *_impossible(bound),
         *_without_effect(bound),
         *_vacuous_not(bound),
     ]
@@ -312,6 +314,14 @@ def _never_true(bound: BoundQuery) -> Iterator[Warning]:
         else:
             outcome = "so there are no matches"
         yield Warning(f"{message_of(found)}, {outcome}", remedy_of(found), _place(bound, found.condition))
+
+
+def _impossible(bound: BoundQuery) -> Iterator[Warning]:
+    """Several conditions that no match satisfies together; those of `_never_true` are told there."""
+    told = {warning.message for warning in _never_true(bound)}
+    for message, remedy, place in reasons(bound):
+        if message not in told:
+            yield Warning(message, remedy, place)
 
 
 def _without_effect(bound: BoundQuery) -> Iterator[Warning]:

@@ -11,6 +11,7 @@ from cepheid.engine.outputs import Outputs, asked_outputs
 from cepheid.engine.session import prepare
 from cepheid.errors import NotSupportedError, QueryError, SchemaError
 from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 from cepheid.spark import batch
@@ -144,6 +145,9 @@ def detect(
         its own when it is used. Of ``rejected`` the columns are ``event`` (a struct of all columns of the event),
         ``column`` (the one at fault) and ``reason``.
 
+    Warns:
+        NoMatchWarning: the conditions of the query exclude each other, so that there are no matches.
+
     Raises:
         QueryError: the query cannot be read or does not fit the events.
         SchemaError: a column is missing, has a clashing type, or a type that its role does not take; ``partitions`` is
@@ -172,10 +176,12 @@ def detect(
                 _require_runs(one)
             except QueryError as error:
                 raise error.located(one.text, one.origin or name) from None
+        warn_of_no_matches([reason for one in bounds.values() for reason in told(one)])
         if asked is not None:
             return detect_outputs_of_set(source, bounds, asked, partitions, observation)
         return detect_set(source, bounds, n_partitions=partitions, observation=observation)
     bound = bind_to(source, read, parameters or {}, known)
+    warn_of_no_matches(told(bound))
     if asked is not None:
         return detect_outputs(source, bound, asked, partitions, observation)
     return batch.detect(source, bound, n_partitions=partitions, observation=observation)
