@@ -74,3 +74,11 @@ def test_the_table_is_found():
 @pytest.mark.parametrize(("text", "code"), list(pairs()), ids=str)
 def test_both_columns_make_the_same_query(text: str, code: str):
     assert built(text, code).tree == parsed(text, code).tree
+
+
+@pytest.mark.parametrize(
+    "clause", re.findall(r"`\.(\w+)`", PAGE.read_text("utf-8").partition("by its first clause")[2].partition(";")[0])
+)
+def test_clauses_that_make_a_pattern_a_query(clause: str):
+    assert hasattr(build.seq(build.event("A"), build.event("B")), clause)
+    assert hasattr(build.query(build.event("A")), clause)
