@@ -43,6 +43,7 @@ class KernelEvents:
         windows: of the events, where windows slide: the kernel sees an event once for each.
         partition: the codes of partition and window of the events, where windows slide or matches are skipped; None
             where all are in one.
+        neighbours: the events by their places in their partitions, where neighbours count (a prefix).
         texts: the dictionary that all text columns share; None where there are none.
     """
 
@@ -57,6 +58,7 @@ class KernelEvents:
     counted: CountedEvents | None
     windows: Windows | None = None
     partition: Ints | None = None
+    neighbours: CountedEvents | None = None
     texts: Any = None
 
     @property
@@ -117,7 +119,7 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
         every = np.zeros(n, np.int64)
         every[positions] = fit
         positions, fit = np.arange(n), every
-    counts = automaton.sliding or automaton.counts_events or automaton.two_clocks
+    counts = automaton.sliding or automaton.counts_events or automaton.two_clocks or automaton.neighbours
     if by and (counts or not never_null):  # which events have no partition is told of all of them, and all are counted
         partition, valid = partition_codes([evaluated(compiled, batch, expression) for expression in by])
         if valid is not None:
@@ -129,18 +131,25 @@ def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | Non
         fits[null_keys] = False
     if not fits.all():
         positions, fit = positions[fits], fit[fits]
+    neighbours = count_events(partition, null_keys, n, batch.places) if automaton.neighbours else None
     if automaton.sliding:
-        return _in_windows(compiled, batch, positions, fit, partition, null_keys)
+        return _in_windows(compiled, batch, positions, fit, partition, null_keys, neighbours)
     selected = None if len(positions) == n else positions
     if by and partition is None:
         partition = plain_ints(batch, by[0]) if len(by) == 1 else None
     if by and partition is None:
         partition, _ = partition_codes([evaluated(compiled, batch, expression, selected) for expression in by])
-    return _gather(compiled, batch, fit, partition, selected, null_keys)
+    return _gather(compiled, batch, fit, partition, selected, null_keys, neighbours=neighbours)
 
 
 def _in_windows(
-    compiled: CompiledPlan, batch: EventBatch, positions: Ints, fit: Ints, partition: Ints | None, null_keys: Ints
+    compiled: CompiledPlan,
+    batch: EventBatch,
+    positions: Ints,
+    fit: Ints,
+    partition: Ints | None,
+    null_keys: Ints,
+    neighbours: CountedEvents | None,
 ) -> KernelEvents:
     """The columns for events that go to the kernel once for each window that holds them."""
     automaton = compiled.automaton
@@ -150,7 +159,7 @@ def _in_windows(
     selected = positions[copied]
     codes = partitions_of(None if partition is None else partition[selected], windows)
     own = (clocks[0][selected], clocks[1][selected])
-    events = _gather(compiled, batch, fit[copied], codes, selected, null_keys, clocks=own)
+    events = _gather(compiled, batch, fit[copied], codes, selected, null_keys, clocks=own, neighbours=neighbours)
     return replace(events, counted=counted, windows=windows, partition=codes)
 
 
@@ -295,6 +304,7 @@ def _gather(
     null_keys: Ints,
     *,
     clocks: tuple[Ints, Ints] | None = None,
+    neighbours: CountedEvents | None = None,
 ) -> KernelEvents:
     """The columns of all requests, for the selected events.
 
@@ -305,6 +315,7 @@ def _gather(
         selected: the positions of the events that the kernel is to see; None for all.
         null_keys: the positions of events without a partition.
         clocks: `_clocks` of the selected events; then the partitions are theirs, too.
+        neighbours: the events by their places, where the plan asks for these.
     """
     n = len(batch)
     requests = compiled.requests
@@ -351,6 +362,11 @@ def _gather(
     given = {TIME: clocks[0], OTHER_CLOCK: clocks[1], PARTITION: partition, **plain}
     for number, request in enumerate((*requests.ints, *requests.floats)):
         target = grid[k.FIRST_COLUMN + number] if number < n_ints else floats[(number - n_ints) * kept :][:kept]
+        if request.step is not None:
+            assert neighbours is not None
+            target[:] = neighbours.places if selected is None else neighbours.places[selected]
+            target += request.step
+            continue
         if request in given:
             source = given[request]
             assert source is not None
@@ -374,6 +390,7 @@ def _gather(
         selected=selected,
         null_keys=null_keys,
         counted=counted,
+        neighbours=neighbours,
         texts=columns[texts[0]].dictionary if texts else None,
     )
 

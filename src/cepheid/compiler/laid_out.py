@@ -53,11 +53,13 @@ def laid_out(
     header[k.P_RUN_FIELD] = registers_at - run_width if run_width else -1
     forks = automaton.bound.policy is Policy.ANY
     header[k.P_TELLS] = automaton.tells_timed_out and (k.TELLS_ALL if forks and automaton.ambiguous else 1)
-    header[k.P_ONE_START] = int(not forks)
+    header[k.P_ONE_START] = int(not (forks or automaton.mixed))
+    header[k.P_MIXED] = int(automaton.mixed)
     header[k.P_LOGS] = int(automaton.skips)
     header[k.P_N_REALS] = registers.n_floats
-    fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if forks else 1 for row in tables[k.P_LISTS]]
-    header[k.P_FANOUT] = max(1, *fanouts)
+    many = forks or automaton.mixed
+    fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if many else 1 for row in tables[k.P_LISTS]]
+    header[k.P_FANOUT] = max(1, *fanouts) * (2 if automaton.mixed else 1)
     if automaton.strict:
         header[k.P_RUN_FIELD] = k.ITEM_TO
         header[k.P_FANOUT] = max(2 * len(state.ends) + 1 for state in automaton.states)

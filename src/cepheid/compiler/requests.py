@@ -62,17 +62,20 @@ class Request:
     """A column.
 
     Attributes:
-        expression: over attributes of one event (``variable`` None); None for the partition's code and the time.
+        expression: over attributes of one event (``variable`` None); None for the partition's code, the time and the
+            place.
         type: the type of the expression, or None for the partition.
         shape: how its values are to be held.
         variables: where it calls a registered function, the variables whose events it is for: the function is called
             for no others.
+        step: of a place in the partition: that of the event so many events later; None for what is none.
     """
 
     expression: Expression | None
     type: DataType | None
     shape: Shape
     variables: frozenset[str] = frozenset()
+    step: int | None = None
 
     @property
     def is_plain_int(self) -> bool:
@@ -84,6 +87,10 @@ PARTITION = Request(None, None, INT_SHAPE)
 TIME = Request(None, TIMESTAMP, INT_SHAPE)
 OTHER_CLOCK = Request(None, INT, INT_SHAPE)
 """The places of events in their partitions where TIME is their times, and vice versa."""
+PLACE = Request(None, INT, INT_SHAPE, step=0)
+"""The place of an event in its partition, before any filter."""
+PLACE_AFTER = Request(None, INT, INT_SHAPE, step=1)
+"""That of the next one."""
 
 
 @dataclass

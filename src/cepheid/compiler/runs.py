@@ -44,4 +44,5 @@ def run_state() -> list[int]:
     row = [0] * k.STATE_WIDTH
     row[k.FULL_REGISTER] = -1
     row[k.STATE_LISTS_TO] = 1
+    row[k.TWIN] = -1
     return row

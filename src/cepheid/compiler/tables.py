@@ -11,18 +11,21 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.chain import chain_of
 from cepheid.compiler.hosted import Hosted
+from cepheid.compiler.keys import KeyPart, Keys
 from cepheid.compiler.laid_out import laid_out
 from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.places import place_registers
 from cepheid.compiler.registers import AnyRegister, Registers, Slot
-from cepheid.compiler.requests import ORDERED_SHAPE, OTHER_CLOCK, PARTITION, Register, Requests, Shape, shape_of
+from cepheid.compiler.requests import (
+    OTHER_CLOCK,
+    PARTITION,
+    Requests,
+)
 from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
-from cepheid.language.tree import Attribute, Compare, Expression, walk
-from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, Element, State, Test
-from cepheid.plan.references import references
+from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, State
 
 MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
 """Comparators with their sides exchanged; the others stay."""
@@ -65,16 +68,6 @@ class CompiledPlan:
         return chain_of(self.plan, self.needs)
 
 
-@dataclass(frozen=True)
-class _KeyPart:
-    """One equality that a list's key stands for: a column of the row's event, and one of the arriving event."""
-
-    source: int
-    argument: int
-    row_column: int
-    event_column: int
-
-
 def compile_plan(automaton: Automaton) -> CompiledPlan:
     """Lower an automaton to tables."""
     return _Compiler(automaton).compile()
@@ -93,6 +86,7 @@ class _Compiler:
         self.lists: list[list[int]] = []
         self.list_edges: list[int] = []
         self.partition_column = self.requests.number(PARTITION) if automaton.partition or automaton.sliding else None
+        self.keyed = Keys(automaton, self.registers, self.requests, self.partition_column)
 
     def compile(self) -> CompiledPlan:
         automaton = self.automaton
@@ -111,7 +105,7 @@ class _Compiler:
         late = automaton.skips or any(
             state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
         )
-        run_width = 3 if automaton.tells_timed_out else (2 if late else 0)
+        run_width = 3 if automaton.tells_timed_out or (late and automaton.mixed) else (2 if late else 0)
         registers_at = k.LINKS + 2 * max(1, width) + run_width
         if automaton.strict:
             registers_at = k.LINKS + k.STRICT_LINKS
@@ -157,6 +151,8 @@ class _Compiler:
                     *closing[0],
                     *closing[1],
                     *way_range,
+                    -1 if state.twin is None else state.twin,
+                    int(state.neighbours),
                 ]
             )
         place_registers(registers_at, self.tables, self.keys, self.absences, self.ends, self.lists)
@@ -226,7 +222,7 @@ class _Compiler:
 
     def _guards(self, edge: Edge) -> tuple[tuple[int, int], tuple[int, int]]:
         """The conditions and absences of a step, as ranges of rows."""
-        exact = self._exact_equalities(edge)
+        exact = self.keyed.exact_equalities(edge)
         rows = []
         for count in edge.counts:
             if count.least is not None:
@@ -234,6 +230,7 @@ class _Compiler:
             if count.most is not None:
                 rows.append(self.lowering.count_test(count.element, "<=", count.most))
         rows.extend(self.lowering.test(test) for test in edge.tests if test not in exact)
+        rows.extend(self._neighbour_test(edge))
         rows.extend(self._partition_test(edge))
         if self.automaton.each is not None and edge.source is not None:
             rows.append(self.lowering.each_test(self.automaton.each))
@@ -264,13 +261,9 @@ class _Compiler:
         for register, number in self.registers.numbers.items():
             if number != a or not isinstance(register, Slot) or register.which != "event":
                 continue
-            if self._is_bound(self.automaton.variables[register.element], edge):  # one that is absent has no value
+            if self.keyed.is_bound(self.automaton.variables[register.element], edge):  # one that is absent has no value
                 return register.element, comparator, column_a, column_b
         return None
-
-    def _is_bound(self, variable: Element, edge: Edge) -> bool:
-        """Whether a variable is bound for sure before a step."""
-        return variable.index in edge.known if self.automaton.graph else not variable.optional
 
     def _made_guards(self, edge: Edge) -> tuple[int, int, int, int]:
         rows = [self.lowering.test(test) for test in edge.made_tests]
@@ -340,98 +333,30 @@ class _Compiler:
 
     # --- keys and lists ---------------------------------------------------------------------------
 
-    def _equality(self, test: Test, edge: Edge) -> _KeyPart | None:
-        """What an equality between the arriving event and an earlier single event gives as a key, if it is one."""
-        expression = test.conjunct.expression
-        if not isinstance(expression, Compare) or expression.operator != "=" or edge.source is None:
-            return None
-        taken = self.automaton.elements[edge.element]
-        sides = []
-        for side in (expression.left, expression.right):
-            names = {node.variable for node in walk(side) if isinstance(node, Attribute)}
-            if len(names) != 1 or any(r.first or r.last or r.prev or r.aggregated for r in references(side).values()):
-                return None
-            sides.append((side, next(iter(names))))
-        here = [side for side, name in sides if name == taken.variable]
-        there = [(side, name) for side, name in sides if name != taken.variable]
-        if len(here) != 1 or len(there) != 1:
-            return None
-        other = self._always_bound_single(str(there[0][1]), edge)
-        if other is None:
-            return None
-        shape = self._int_shape(here[0], there[0][0])
-        if shape is None:
-            return None
-        types = self.automaton.bound.types
-        last = self.automaton.states[edge.source].element
-        slot = LAST_EVENT if other.index == last else self.registers.slot("event", other.index)
-        return _KeyPart(
-            k.FROM_ROW,
-            slot,
-            self.requests.leaf(there[0][0], shape, types),
-            self.requests.leaf(here[0], shape, types),
-        )
-
-    def _always_bound_single(self, name: str, edge: Edge) -> Element | None:
-        for element in self.automaton.variables:
-            if element.variable == name and not (element.loop or element.negated) and self._is_bound(element, edge):
-                return element
-        return None
-
-    def _int_shape(self, left: Expression, right: Expression) -> Shape | None:
-        """The shape in which two sides can be told apart by their bits, or None."""
-        types = self.automaton.bound.types
-        a, b = shape_of(types[left]), shape_of(types[right])
-        if a != b or a is None:
-            return None
-        return ORDERED_SHAPE if a.register is Register.FLOAT else a
-
-    def _parts(self, edge: Edge) -> list[_KeyPart]:
-        parts = []
-        if self.partition_column is not None:
-            # Every event of a match has the same partition: the row's own event will do.
-            parts.append(_KeyPart(k.FROM_HEADER, k.M_CURRENT, self.partition_column, self.partition_column))
-        for test in edge.tests:
-            part = self._equality(test, edge)
-            if part is not None and part not in parts:
-                parts.append(part)
-        return parts
-
-    def _key_of(self, edge: Edge) -> tuple[_KeyPart, ...]:
-        """The key of the list in which a partial match waits for a step."""
-        if edge.source is None:
-            return ()
-        if edge.forks:
-            return tuple(self._parts(edge))
-        # A run tries its steps in order, so all of them share one list: what they have in common is the key.
-        state = self.automaton.states[edge.source]
-        common = self._parts(self.automaton.edges[state.edges[0]])
-        for number in state.edges[1:]:
-            other = self._parts(self.automaton.edges[number])
-            common = [part for part in common if part in other]
-        return tuple(common)
-
-    def _exact_equalities(self, edge: Edge) -> list[Test]:
-        """Conditions that the key tests by itself: a single part is compared exactly, several as a hash."""
-        key = () if self.automaton.strict else self._key_of(edge)
-        if len(key) != 1:
-            return []
-        return [test for test in edge.tests if self._equality(test, edge) == key[0]]
-
     def _partition_test(self, edge: Edge) -> list[list[int]]:
         """The equality of partitions, where the key is a hash of several parts."""
-        if self.partition_column is None or self.automaton.strict or len(self._key_of(edge)) < 2:
+        if self.partition_column is None or self.automaton.strict or len(self.keyed.key_of(edge)) < 2:
             return []
         first = len(self.tables.code)
         column = self.partition_column
         self.tables.code.append([k.COMPARE, k.EQ, k.FROM_HEADER, k.M_CURRENT, column, k.FROM_ROW, LAST_EVENT, column])
         return [condition(first, first + 1, fused=True)]
 
+    def _neighbour_test(self, edge: Edge) -> list[list[int]]:
+        """The event takes the place after that of the row's last event."""
+        if not edge.strict or self.keyed.key_of(edge) == (self.keyed.neighbour_part(),):
+            return []
+        first = len(self.tables.code)
+        part = self.keyed.neighbour_part()
+        columns = (part.row_column, k.FROM_HEADER, k.M_CURRENT, part.event_column)
+        self.tables.code.append([k.COMPARE, k.EQ, k.FROM_ROW, LAST_EVENT, *columns])
+        return [condition(first, first + 1, fused=True)]
+
     def _lists_of(self, state: State, guards: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> tuple[int, int]:
         """Make the lists of a state: one for each key that its steps have."""
-        by_key: dict[tuple[_KeyPart, ...], list[int]] = {}
+        by_key: dict[tuple[KeyPart, ...], list[int]] = {}
         for number in state.edges:
-            by_key.setdefault(self._key_of(self.automaton.edges[number]), []).append(number)
+            by_key.setdefault(self.keyed.key_of(self.automaton.edges[number]), []).append(number)
         first = len(self.lists)
         for position, (key, numbers) in enumerate(by_key.items()):
             row_from = len(self.keys)

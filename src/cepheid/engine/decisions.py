@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cepheid.compiler.columns import KernelEvents
+from cepheid.engine.neighbours import closing, or_neighbours
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
 from cepheid.plan.automaton import Automaton
@@ -31,13 +32,35 @@ def decisions(
         firsts, lasts: int64, (n,): the first event of each match and its last, as the kernel numbers them.
         decided: int64, (n,): us, or a place in the partition where the plan counts events.
         deciders: int64, (n,): the event that decided, as the kernel numbers it, or less than 0: the end of a window
-            did; see `LATE_AFTER` in `kernels.layout`.
+            did; see `LATE_AFTER` and `NEIGHBOUR` in `kernels.layout`.
 
     Returns:
         us, the greatest int64 for the end of the input; and positions in the batch, or -1.
     """
     if not len(firsts):
         return decided, deciders
+    near = np.flatnonzero(deciders == k.NEIGHBOUR)
+    if not len(near):
+        return _decisions(automaton, events, batch, firsts, lasts, decided, deciders)
+    own = decided[near]
+    decided, deciders = decided.copy(), deciders.copy()
+    decided[near] = closing(automaton, events, firsts[near], own)
+    deciders[near] = k.LATE_AFTER - own if automaton.two_clocks else -1
+    decided, deciders = _decisions(automaton, events, batch, firsts, lasts, decided, deciders)
+    decided[near], deciders[near] = or_neighbours(events, batch, own, decided[near], deciders[near])
+    return decided, deciders
+
+
+def _decisions(
+    automaton: Automaton,
+    events: KernelEvents,
+    batch: EventBatch,
+    firsts: k.Ints,
+    lasts: k.Ints,
+    decided: k.Ints,
+    deciders: k.Ints,
+) -> tuple[k.Ints, k.Ints]:
+    """The same where nothing is decided by the event after the last one."""
     if automaton.two_clocks:
         return _by_two_clocks(automaton, events, batch, firsts, lasts, decided, deciders)
     late = deciders < 0

@@ -84,6 +84,7 @@ from cepheid.kernels.layout import (
     P_KEEP,
     P_LIST_EDGES,
     P_LISTS,
+    P_MIXED,
     P_N_BUFFERS,
     P_N_LISTS,
     P_N_STARTS,
@@ -110,6 +111,7 @@ from cepheid.kernels.layout import (
     TARGET,
     TELLS_ALL,
     TIME_COLUMN,
+    TWIN,
     UNLINKED,
     Bytes,
     Floats,
@@ -121,6 +123,7 @@ from cepheid.kernels.output import emit, end_run, hang
 from cepheid.kernels.predicates import key_of
 from cepheid.kernels.rows import bucket_of
 from cepheid.kernels.signatures import Ending, Free, Helper
+from cepheid.kernels.twins import add_twin
 
 
 @kernel(inline=True)
@@ -204,7 +207,11 @@ def take(
         slot = pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
         pool[slot + RUN_LAST] = current
         pool[slot + RUN_LAST_US] = time
+    if mode == ACCEPTS_LATE and not one_start:
+        hang(made_id, made, plan, pool)
     link(made_id, made, target, plan, pool, ints, nulls)
+    if plan[state + TWIN] >= 0:
+        add_twin(made_id, plan[state + TWIN], plan, pool, reals, ints, floats, nulls, tally)
     return True
 
 
@@ -254,6 +261,7 @@ def advance(
     keeps_time = plan[P_KEEP] >= 0 or within < 0
     run_field, tells = plan[P_RUN_FIELD], plan[P_TELLS]
     has_runs = run_field >= 0 and plan[P_HORIZON] >= 0
+    moves_on = plan[P_MIXED] != 0 and run_field >= 0
     while pool[M_EVENT] < n:
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
@@ -362,9 +370,9 @@ def advance(
                                     accept,
                                     tally,
                                 )
-                                if taken and tells and not starting:
+                                if taken and not starting and (tells or (moves_on and not plan[edge + FORKS])):
                                     pool[row + run_field + 2] = GROWN
-                                if taken and not plan[edge + FORKS] and (not starting or plan[P_ONE_START]):
+                                if taken and not plan[edge + FORKS]:
                                     gone = True
                                     break
                             elif answer < 0 and edges_to - edges_from == 1:

@@ -29,6 +29,8 @@ from cepheid.kernels.layout import (
     M_RUNS,
     M_TOP,
     M_TRIED,
+    NEIGHBOUR,
+    NEIGHBOURS,
     NO_ELEMENT,
     NO_ROW,
     NOT_LEFT,
@@ -38,6 +40,7 @@ from cepheid.kernels.layout import (
     P_ENDS,
     P_HORIZON,
     P_LOGS,
+    P_MIXED,
     P_ONE_START,
     P_RUN_FIELD,
     P_STATES,
@@ -257,17 +260,24 @@ def fire(
             state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
             told = False
             broken_from = broken_to = broken = 0
+            late = plan[state + ACCEPTS] == ACCEPTS_LATE
+            moved_on = late and plan[P_MIXED] and pool[row + plan[P_RUN_FIELD] + 2] == GROWN
             for e in range(plan[state + ENDS_FROM], plan[state + ENDS_TO]):
                 at = plan[P_ENDS] + e * END_WIDTH
                 first, last = plan[at + TRAILING_FROM], plan[at + TRAILING_TO]
                 if plan[state + ACCEPTS] != ACCEPTS_LATE and first == last:
                     continue
+                if moved_on:
+                    continue
                 whole = _complete(at, row_id, plan, pool)
                 pool[M_TOP] = row
                 if whole >= 0 and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
                     if first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
-                        decider = _by_time(pool[row + EVENT], plan)
-                        emit(whole, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
+                        if late and plan[state + NEIGHBOURS] and first == last:
+                            emit(whole, -1, -1, pool[row + EVENT], NEIGHBOUR, plan, pool, out)
+                        else:
+                            decider = _by_time(pool[row + EVENT], plan)
+                            emit(whole, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
                         told = True
                         break
                     if plan[state + ACCEPTS] != ACCEPTS_LATE:

@@ -52,7 +52,8 @@ TELLS_ALL = 2  # and those that are no longer left, so that equal ones can be to
 P_HISTORY = 31  # 1: conditions look at more of a match than its registers (strict)
 P_LOGS = 32  # 1: beside the matches, the ends of runs are written, with NO_ELEMENT
 P_EACH_COLUMN = 33  # the column of the clock of BETWEEN EACH: TIME_COLUMN, or another
-PLAN_HEADER = 34
+P_MIXED = 34  # 1: prefixes give edges policies of their own
+PLAN_HEADER = 35
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -109,6 +110,7 @@ UNLINKED = -2  # in NEXT: in no list
 # Where a row has a run's number, the next field holds the next row that waits for the deadline of that run, and where
 # the plan tells what timed out, the one after it is GROWN once the row has taken one more event.
 GROWN = 1
+# Under prefixes it is GROWN once the row has moved on, so that only others of its run are left.
 # --- under `strict`, a row stands for a run, or for an item of one --------------------------------------------
 # An item is a partial match with some of its ways on, or a complete one. A run holds its items in the order of
 # preference, and is itself in list 0, under its partition.
@@ -306,7 +308,10 @@ ENDS_IF_ACCEPTED = 1  # when the loop is full the match ends at once, if it is o
 ENDS_ANYWAY = 2  # ... and if it is none, nothing more can be taken
 CLOSE_FROM = 10  # what must hold when the loop is full: conditions (from, to) and absences (from, to)
 WAYS_FROM, WAYS_TO = 14, 15  # under `strict`: into the table `list_edges`: edges, and ends as -1 - their row
-STATE_WIDTH = 16
+# Under prefixes:
+TWIN = 16  # the state of a copy that leaves a loop in which this one goes on, or -1
+NEIGHBOURS = 17  # 1: what is not extended by the next event ends there
+STATE_WIDTH = 18
 
 # --- ends of matches: rows of the table `ends` ------------------------------------------------------------
 END_FROM = 0  # what must hold: conditions (from, to) and absences (from, to)
@@ -318,6 +323,7 @@ END_WIDTH = 7
 # --- deciders of what is written beside matches, in place of an event (-1: time has decided a match) ---------
 TIMED_OUT = -2  # a partial match that is left
 NOT_LEFT = -3  # one that is not: it went on, or was complete
+NEIGHBOUR = -(1 << 62)  # a match, decided by the event after that which stands for its time, or by time before it
 # Where BETWEEN EACH has another clock, time has decided after the event LATE_AFTER less the decider:
 LATE_AFTER = -4
 

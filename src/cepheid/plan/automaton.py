@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.tree import Expression, SkipMode
+from cepheid.language.tree import Expression, Policy, SkipMode
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Element:
         minimum, maximum, greedy: its quantifier (1, 1 where it has none).
         negated: it stands under NOT.
         groups: the quantified groups around it.
+        policy: its prefix, or None.
     """
 
     index: int
@@ -32,6 +33,7 @@ class Element:
     greedy: bool = True
     negated: bool = False
     groups: frozenset[int] = frozenset()
+    policy: Policy | None = None
 
     @property
     def loop(self) -> bool:
@@ -145,6 +147,7 @@ class Edge:
         begins: the quantified groups of which it begins an iteration (`plan.graph`).
         empties: variables that are empty from here on (`plan.graph`).
         known: variables that are bound for sure before it (`plan.graph`).
+        strict: the event is the neighbour of the match's last one (a prefix).
     """
 
     source: int | None
@@ -162,6 +165,7 @@ class Edge:
     begins: frozenset[int] = frozenset()
     empties: frozenset[int] = frozenset()
     known: frozenset[int] = frozenset()
+    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,8 @@ class State:
         closing_tests, closing_absences: what must hold for the event that fills the loop to be taken (next).
         ends: in place of counts, tests and absences (`plan.graph`).
         ways: under `strict`, edges and ends in the order of preference: an edge by its number, end i as -1 - i.
+        twin: under prefixes, the state of a copy that leaves a loop while this one goes on in it; or None.
+        neighbours: under prefixes, all edges are strict: the next event decides what becomes of it.
     """
 
     index: int
@@ -221,6 +227,8 @@ class State:
     closing_absences: tuple[Absence, ...] = ()
     ends: tuple[End, ...] = ()
     ways: tuple[int, ...] = ()
+    twin: int | None = None
+    neighbours: bool = False
 
 
 @dataclass(frozen=True)
@@ -247,6 +255,7 @@ class Automaton:
         leading: a NOT may stand before the first event.
         tells_timed_out: partial matches that are left when their window closes are told, beside the matches.
         strict: the events of a match are neighbours, and the preferred one of each start counts (SEMANTICS 3.3).
+        mixed: prefixes give edges policies of their own (SEMANTICS 3.4).
     """
 
     bound: BoundQuery
@@ -266,6 +275,12 @@ class Automaton:
     leading: bool = False
     tells_timed_out: bool = False
     strict: bool = False
+    mixed: bool = False
+
+    @property
+    def neighbours(self) -> bool:
+        """Whether some edge takes only the neighbour of a match's last event."""
+        return any(edge.strict for edge in self.edges)
 
     @property
     def sliding(self) -> bool:
@@ -301,6 +316,8 @@ class Automaton:
     @property
     def ambiguous(self) -> bool:
         """Whether a match may be found in two ways: events do not tell the steps that take them."""
+        if self.mixed:
+            return True
         leaving = [state.edges for state in self.states]
         starts = tuple(number for numbers in (self.starts, *self.further_starts) for number in numbers)
         for numbers in (*leaving, starts):

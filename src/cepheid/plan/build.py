@@ -27,6 +27,7 @@ from cepheid.plan.automaton import (
     Test,
 )
 from cepheid.plan.graph import build_graph
+from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import Reference, is_single, references
 from cepheid.plan.retention import closes, limits_of
 from cepheid.plan.supported import MAX_ELEMENTS, require_supported
@@ -81,7 +82,7 @@ def _flatten(pattern: Pattern) -> list[Pattern]:
 def _is_plain(bound: BoundQuery) -> bool:
     """Whether a query is a sequence of elements, loops on elements and NOTs between them, as `_Builder` runs it."""
     parts = _flatten(bound.pattern)
-    if bound.policy is Policy.STRICT:
+    if bound.policy is Policy.STRICT or has_prefixes(bound):
         return False
     if not all(isinstance(p, Event) or (isinstance(p, Repeat | Not) and isinstance(p.part, Event)) for p in parts):
         return False
@@ -289,7 +290,7 @@ class _Builder:
             element=taken,
             entering=not loops,
             skipped=tuple(sorted(skipped)),
-            forks=self.any and state is not None,
+            forks=self.any,
             counts=counts,
             tests=self._tests(settled, situation),
             absences=() if state is None else self._absences(state, taken, settled, situation),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from cepheid.plan.automaton import (
 )
 from cepheid.plan.graph_conditions import Condition, GraphConditions
 from cepheid.plan.pattern_terms import PatternTerms
+from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
 from cepheid.plan.terms import InterleavedDropError, Place, Term, Way
@@ -38,10 +39,11 @@ MAX_STATES, MAX_VARIANTS = 20_000, 256
 
 
 class _Key(NamedTuple):
-    """What tells states apart: what is left, and the variable bound last."""
+    """What tells states apart: what is left, and the variable bound last; and whether a loop has been left for good."""
 
     term: Term
     last: int
+    left: bool = False
 
 
 @dataclass
@@ -62,6 +64,7 @@ class _Node:
     key: _Key
     number: int
     steps: list[_Step] = field(default_factory=list)
+    twin: _Key | None = None
     surely: frozenset[int] | None = None  # variables that are bound on every way here; None: no way found yet
 
 
@@ -77,8 +80,9 @@ def build_graph(bound: BoundQuery) -> Automaton:
 class _Graph:
     def __init__(self, bound: BoundQuery) -> None:
         self.bound = bound
-        self.any = bound.policy is Policy.ANY
-        self.strict = bound.policy is Policy.STRICT
+        self.mixed = has_prefixes(bound)
+        self.any = bound.policy is Policy.ANY and not self.mixed
+        self.strict = bound.policy is Policy.STRICT and not self.mixed
         self.positive = [name for name, variable in bound.variables.items() if not variable.negated]
         self.negated = [name for name, variable in bound.variables.items() if variable.negated]
         self.numbers = {name: i for i, name in enumerate([*self.positive, *self.negated])}
@@ -134,6 +138,7 @@ class _Graph:
             graph=True,
             leading=bool(self.leading),
             strict=self.strict,
+            mixed=self.mixed,
         )
 
     def _variants(self, pattern: Term) -> list[Term]:
@@ -181,10 +186,40 @@ class _Graph:
         steps = [self._step(None, start, way, pending) for way in ways]
         while pending:
             node = pending.popleft()
-            for way in self.terms.ways(node.key.term):
-                if way.element is not None:
-                    node.steps.append(self._step(node.key, node.key.term, way, pending))
+            for way in self._onward(node.key):
+                node.steps.append(self._step(node.key, node.key.term, way, pending))
+            if self.mixed and not node.key.left:
+                node.twin = self._twin(node.key, pending)
         return steps
+
+    def _onward(self, key: _Key) -> list[Way]:
+        """The ways on from a state, but for the end."""
+        ways = [way for way in self.terms.ways(key.term) if way.element is not None]
+        return [way for way in ways if self._skips_a_loop(way)] if key.left else ways
+
+    def _policy(self, way: Way) -> Policy:
+        assert way.element is not None
+        return self.elements[way.element].policy or self.bound.policy
+
+    def _forks(self, step: _Step) -> bool:
+        """Whether a partial match also stays as it is; of a start: whether the event starts more runs than one."""
+        policy = self.bound.policy if step.source is None else self._policy(step.way)
+        return policy is Policy.ANY
+
+    def _skips_a_loop(self, way: Way) -> bool:
+        """A way past a loop to an `any` element."""
+        return way.leaves and self._policy(way) is Policy.ANY
+
+    def _twin(self, key: _Key, pending: deque[_Node]) -> _Key | None:
+        """The state of a copy that left the loop for an `any` element while another goes on in it (SEMANTICS 3.4)."""
+        ways = self._onward(key)
+        behind = [way for way in ways if self._skips_a_loop(way)]
+        others = [way for way in ways if not self._skips_a_loop(way)]
+        if not behind or all(self._policy(way) is Policy.ANY for way in others):
+            return None
+        twin = key._replace(left=True)
+        self._node(twin, pending)
+        return twin
 
     def _taken(self, way: Way) -> int:
         """The variable that a way binds."""
@@ -193,34 +228,40 @@ class _Graph:
 
     def _step(self, source: _Key | None, before: Term, way: Way, pending: deque[_Node]) -> _Step:
         target = _Key(way.rest, self._taken(way))
-        if target not in self.nodes:
-            if len(self.nodes) >= MAX_STATES:
-                raise self._refused(f"a pattern with more than {MAX_STATES} states", "split the pattern")
-            self.nodes[target] = _Node(target, len(self.nodes))
-            pending.append(self.nodes[target])
+        self._node(target, pending)
         self.n_steps += 1
         return _Step(source, before, way, target, self.n_steps - 1)
+
+    def _node(self, key: _Key, pending: deque[_Node]) -> None:
+        """Make sure that there is such a state."""
+        if key not in self.nodes:
+            if len(self.nodes) >= MAX_STATES:
+                raise self._refused(f"a pattern with more than {MAX_STATES} states", "split the pattern")
+            self.nodes[key] = _Node(key, len(self.nodes))
+            pending.append(self.nodes[key])
 
     def _find_known(self, starts: Iterable[list[_Step]]) -> None:
         """For each state, the variables that are bound on every way to it."""
         work: deque[_Node] = deque()
 
-        def reach(step: _Step, known: frozenset[int]) -> None:
-            node = self.nodes[step.target]
-            bound = known | {step.target.last}
+        def reach(target: _Key, known: frozenset[int]) -> None:
+            node = self.nodes[target]
+            bound = known | {target.last}
             surely = bound if node.surely is None else node.surely & bound
             if surely != node.surely:
                 node.surely = surely
                 work.append(node)
+            if node.twin is not None:
+                reach(node.twin, known)
 
         for steps in starts:
             for step in steps:
-                reach(step, frozenset())
+                reach(step.target, frozenset())
         while work:
             node = work.popleft()
             assert node.surely is not None
             for step in node.steps:
-                reach(step, node.surely)
+                reach(step.target, node.surely)
 
     def _surely(self, key: _Key | None) -> frozenset[int]:
         if key is None:
@@ -275,7 +316,7 @@ class _Graph:
             element=step.way.element if step.way.element is not None else -1,
             entering=False,
             skipped=(),
-            forks=self.any and step.source is not None,
+            forks=self._forks(step),
             counts=(),
             tests=tuple(tests),
             absences=(),
@@ -285,6 +326,7 @@ class _Graph:
             begins=step.way.begins,
             empties=empties,
             known=known,
+            strict=self.mixed and step.source is not None and self._policy(step.way) is Policy.STRICT,
         )
 
     @staticmethod
@@ -348,6 +390,11 @@ class _Graph:
         first_end = next((i for i, way in enumerate(ways) if way.element is None), None)
         if self.any or self.strict:
             accepting = Accepting.ALSO if ends else Accepting.NO
+        elif node.key.left and self._complete_at_once(ways, first_end):
+            accepting, ends = Accepting.NO, []  # its twin is complete
+        elif self._complete_at_once(ways, first_end):
+            accepting = Accepting.AT_ONCE if first_end == 0 else Accepting.ALSO
+            ends = ends[:1]
         elif first_end == 0:
             accepting = Accepting.AT_ONCE
             ends = ends[:1]
@@ -362,7 +409,13 @@ class _Graph:
             accepting=accepting,
             ends=tuple(self._end(node, end) for end in ends),
             ways=self._in_order(node, ways) if self.strict else (),
+            twin=None if node.twin is None else self.nodes[node.twin].number,
+            neighbours=self.mixed and all(self._policy(step.way) is Policy.STRICT for step in node.steps),
         )
+
+    def _complete_at_once(self, ways: Sequence[Way], first_end: int | None) -> bool:
+        """Under prefixes: nothing but forks comes before the end."""
+        return self.mixed and first_end is not None and all(self._policy(way) is Policy.ANY for way in ways[:first_end])
 
     @staticmethod
     def _in_order(node: _Node, ways: Iterable[Way]) -> tuple[int, ...]:

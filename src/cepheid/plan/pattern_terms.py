@@ -67,8 +67,9 @@ class PatternTerms:
         assert event.name is not None
         self.groups.setdefault(event.name, set()).update(around)
         for element in self.elements:
-            if element.variable == event.name and element.types == event.types:
+            if element.variable == event.name and (element.types, element.policy) == (event.types, event.policy):
                 return element.index
-        self.elements.append(Element(len(self.elements), event.name, event.types, self.singles.get(event.name, ())))
+        singles = self.singles.get(event.name, ())
+        self.elements.append(Element(len(self.elements), event.name, event.types, singles, policy=event.policy))
         self.terms.variables.append(event.name)
         return len(self.elements) - 1

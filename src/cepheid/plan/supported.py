@@ -12,7 +12,9 @@ from cepheid.language.tree import (
     Pattern,
     Policy,
     Repeat,
+    SkipMode,
 )
+from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import has_remote, references
 
 MAX_ELEMENTS = 62  # elements are bits of an int64
@@ -43,6 +45,8 @@ def require_supported(bound: BoundQuery) -> None:
     if mixed and bound.policy is Policy.STRICT:
         what = "POLICY strict in windows and gaps of which one counts EVENTS and another measures time"
         raise _refuse(bound, what, window.within or window.each)
+    if bound.skip.mode is not SkipMode.NONE and has_prefixes(bound):
+        raise _refuse(bound, f"AFTER MATCH {bound.skip.mode.value} with prefixes on elements", bound.skip)
     if bound.inner is not None:
         require_supported(bound.inner)
     for conjunct in bound.conjuncts:
@@ -61,8 +65,6 @@ def require_supported(bound: BoundQuery) -> None:
 def _require_pattern(bound: BoundQuery, pattern: Pattern) -> None:
     for part in patterns(pattern):
         match part:
-            case Event(policy=policy) if policy is not None and policy is not bound.policy:
-                raise _refuse(bound, f"the prefix `{policy.value}` on an element", part)
             case Not(part=Event()):
                 continue
             case Not():

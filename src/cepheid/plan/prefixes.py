@@ -1,0 +1,13 @@
+"""Policies of single edges: prefixes (SEMANTICS 3.4)."""
+
+from __future__ import annotations
+
+from cepheid.language.bound import BoundQuery
+from cepheid.language.structure import patterns
+from cepheid.language.tree import Event
+
+
+def has_prefixes(bound: BoundQuery) -> bool:
+    """Whether an edge has another policy than the query: a prefix that repeats the query's says nothing."""
+    policies = {part.policy for part in patterns(bound.pattern) if isinstance(part, Event)}
+    return not policies <= {None, bound.policy}
