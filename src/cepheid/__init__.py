@@ -19,6 +19,7 @@ from cepheid import errors
 
 if TYPE_CHECKING:
     from cepheid.engine.outputs import Outputs
+    from cepheid.engine.settings import Settings
     from cepheid.language import builder as build
     from cepheid.language.bound import Catalog, Function, Store
     from cepheid.local import match
@@ -35,6 +36,7 @@ __all__ = [
     "Outputs",
     "Query",
     "QuerySet",
+    "Settings",
     "Store",
     "__version__",
     "build",
@@ -50,6 +52,7 @@ _LAZY = {
     "Outputs": "cepheid.engine.outputs",
     "Query": "cepheid.query",
     "QuerySet": "cepheid.query",
+    "Settings": "cepheid.engine.settings",
     "Store": "cepheid.language.bound",
     "build": "cepheid.language.builder",
     "detect": "cepheid.spark.detect",

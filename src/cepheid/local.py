@@ -18,6 +18,7 @@ from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked
 from cepheid.engine.rejected import missing_keys
 from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.session import run as run_engine
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.together import Found, run_together
 from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.batch import EventBatch
@@ -45,6 +46,7 @@ class Result:
         hopeless: why there are no matches in any table, where that is certain; texts with the place in the query.
         missing_type: an event type that every match needs and no event has: a sentence, and the type that may be
             meant, or None. None where there are matches.
+        n_dropped: partial matches that were dropped, as `cepheid.Settings` allowed; also for the queries behind FROM.
     """
 
     matches: Any
@@ -55,6 +57,7 @@ class Result:
     timed_out: Any = None
     hopeless: tuple[str, ...] = ()
     missing_type: tuple[str, str | None] | None = None
+    n_dropped: int = 0
 
     @property
     def n_matches(self) -> int:
@@ -74,6 +77,7 @@ def match(
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
     outputs: str | Collection[str] | None = None,
+    settings: Settings = DEFAULTS,
 ) -> Any:
     """All matches of a query in a table, as the same kind of table; of a set of queries, a table for each.
 
@@ -90,6 +94,7 @@ def match(
         catalog: functions and stores that the query names.
         queries: the queries whose matches may be the events of this one or of each other (``FROM name``), by name.
         outputs: some of ``matches``, ``timed_out`` and ``rejected``; without it, the matches alone.
+        settings: how much a query may hold: `cepheid.Settings`.
 
     Returns:
         RETURN's columns, or the default ones: ``match_id``, first and last time, SAME's attributes, and a struct for
@@ -99,12 +104,14 @@ def match(
         caller's table (through all tables, where there are several), ``column`` and ``reason``.
 
     Warns:
-        UserWarning: events were rejected (no time, no type), and ``rejected`` is not asked for.
+        UserWarning: events were rejected (no time, no type), and ``rejected`` is not asked for; or partial matches were
+            dropped, as the settings allow.
         NoMatchWarning: there are no matches and could be none: conditions exclude each other, or no event has a type
             that every match needs, and one is spelled alike.
 
     Raises:
         QueryError: the query does not fit the events, or cannot be run yet (`NotSupportedError`).
+        CapacityError: more partial matches would be held than the settings allow.
         SchemaError, DataError, ParameterError: the events or parameters do not do; there is no such output.
     """
     asked = None if outputs is None else asked_outputs(outputs)
@@ -116,6 +123,7 @@ def match(
         "parameters": parameters,
         "catalog": catalog,
         "queries": queries,
+        "settings": settings,
     }
     if asked is not None:
         options |= {"reject_null_keys": REJECTED in asked, "timed_out": TIMED_OUT in asked}
@@ -131,6 +139,9 @@ def match(
         results = run_set(events, query, **{**options, "timed_out": query if options.get("timed_out") else ()})
     else:
         results = {"": run(events, query, **options)}
+    n_dropped = sum(result.n_dropped for result in results.values())
+    if n_dropped:
+        warnings.warn(f"{n_dropped} partial matches were dropped, so matches may be missing", stacklevel=2)
     if asked is None or REJECTED not in asked:
         _warn_of_rejected(next(iter(results.values())))
     _warn_of_no_matches(results)
@@ -172,13 +183,14 @@ def run(
     parameters: Mapping[str, object] | None = None,
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
+    settings: Settings = DEFAULTS,
     reject_null_keys: bool = False,
     timed_out: bool = False,
 ) -> Result:
     """The same as `match`, with what was rejected and what it took.
 
     Args:
-        events, query, time, type, order, time_unit, parameters, catalog, queries: see `match`.
+        events, query, time, type, order, time_unit, parameters, catalog, queries, settings: see `match`.
         reject_null_keys: list events with NULL in SAME among the rejected ones (of those read, not composite ones).
         timed_out: find what timed out, too.
 
@@ -190,13 +202,13 @@ def run(
     bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
     works: list[Work] = []
-    own = events_for(bound, batch, works, whole=timed_out)
+    own = events_for(bound, batch, works, whole=timed_out, settings=settings)
     work = Work()
     left: Matches | None = None
     if timed_out:
-        matches, left = run_outputs(prepare(bound, timed_out=True), own, work=work)
+        matches, left = run_outputs(prepare(bound, timed_out=True), own, work=work, settings=settings)
     else:
-        matches = run_engine(bound, own, work=work)
+        matches = run_engine(bound, own, work=work, settings=settings)
     return _result(bound, batch, Found(own, matches, (*works, work), left), reject_null_keys=reject_null_keys)
 
 
@@ -211,13 +223,14 @@ def run_set(
     parameters: Mapping[str, object] | None = None,
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
+    settings: Settings = DEFAULTS,
     reject_null_keys: bool = False,
     timed_out: Collection[str] = (),
 ) -> dict[str, Result]:
     """The same as `run` for each query of a set, in one pass over the events.
 
     Args:
-        events, time, type, order, time_unit, catalog, queries, reject_null_keys: see `run`.
+        events, time, type, order, time_unit, catalog, queries, settings, reject_null_keys: see `run`.
         queries_asked: the set.
         parameters: values for the parameters of the queries; each gets those that it names.
         timed_out: the names of the queries of which to find what timed out, too.
@@ -231,7 +244,7 @@ def run_set(
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
-    found = run_together(bounds, batch, timed_out=timed_out)
+    found = run_together(bounds, batch, timed_out=timed_out, settings=settings)
     return {name: _result(bounds[name], batch, one, reject_null_keys=reject_null_keys) for name, one in found.items()}
 
 
@@ -249,6 +262,7 @@ def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_k
         n_events=len(batch.table),
         n_null_key=sum(work.n_null_key for work in found.works),
         work=found.works[-1],
+        n_dropped=sum(work.n_dropped for work in found.works),
         timed_out=None if found.timed_out is None else assemble_timed_out(bound, found.events, found.timed_out),
     )
 

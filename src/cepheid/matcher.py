@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.engine.gauge import Gauge
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.stream import Stream
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError, SchemaError
@@ -71,6 +72,7 @@ class Matcher:
         queries: Mapping[str, Asked] | None = None,
         schema: Any = None,
         slack: timedelta | int | float | None = None,
+        settings: Settings = DEFAULTS,
     ) -> None:
         """Start at the beginning of a stream.
 
@@ -81,6 +83,7 @@ class Matcher:
                 the first push.
             slack: how much later than newer ones an event may come and still be on time: a timedelta, or a number in
                 ``time_unit``. None: only `advance` and `close` move the watermark.
+            settings: how much a query may hold: `cepheid.Settings`.
 
         Raises:
             QueryError: the query does not fit the ``schema``, or is one that a stream cannot run
@@ -90,6 +93,7 @@ class Matcher:
         self._query = Query.of(query)
         self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
         self._parameters = parameters or {}
+        self._settings = settings
         self._catalog = catalog_with(catalog, queries)
         self._slack_us = None if slack is None else self._duration_us(slack)
         self._given: Any = None
@@ -115,10 +119,11 @@ class Matcher:
             is not given, as the watermark stays.
 
         Warns:
-            UserWarning: events were rejected (no time, no type).
+            UserWarning: events were rejected (no time, no type), or partial matches were dropped.
 
         Raises:
             QueryError, SchemaError: see `Matcher`; or the columns differ from those before.
+            CapacityError: more partial matches would be held than the settings allow; the matcher is of no use then.
             DataError: the matcher is closed, a value cannot be worked with, or a registered function fails.
         """
         self._require_whole()
@@ -196,7 +201,7 @@ class Matcher:
     def _bind(self, table: Any, schema: Schema) -> Stream:
         bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
         _require_bounded(bound)
-        stream = Stream(bound, table.schema)
+        stream = Stream(bound, table.schema, self._settings)
         stream.watermark_us = self._watermark_us
         _ = stream.output  # a query whose output cannot be is refused before anything is pushed
         self._arrow, self._schema, self._bound, self._stream = table.schema, schema, bound, stream
@@ -209,7 +214,14 @@ class Matcher:
         if self._stream is None:  # nothing was pushed, so that not even the columns are known
             return pa.table({})
         with self._failing():
-            return like_given(self._stream.advance(self._watermark_us), self._given)
+            before = self._stream.n_dropped
+        found = self._stream.advance(self._watermark_us)
+        if self._stream.n_dropped > before:
+            warnings.warn(
+                f"{self._stream.n_dropped - before} partial matches were dropped, so matches may be missing",
+                stacklevel=3,
+            )
+        return like_given(found, self._given)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

@@ -12,12 +12,14 @@ from cepheid.compiler.load import rekey_kernel, relinkers
 from cepheid.compiler.registers import Tally, Value
 from cepheid.compiler.requests import Register
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.caps import Caps
 from cepheid.engine.compaction import compact, n_waiting_runs, open_events
 from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed
 from cepheid.engine.pool import Pool
 from cepheid.engine.session import Work, fire_until, matches_in, step_over
+from cepheid.engine.settings import Settings
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
@@ -25,37 +27,9 @@ from cepheid.events.reorder import batch_bytes, joined, taken
 from cepheid.kernels import layout as k
 from cepheid.kernels.jit import ENABLED
 from cepheid.kernels.layout import FIRST_COLUMN
-from cepheid.language.tree import Event, Not, Policy, Repeat, SkipMode, walk
 
 MIN_NEW_EVENTS = 256
 """Events after which what is not needed any more is forgotten, at the earliest: it costs a look at all that is held."""
-
-
-def can_be_carried(compiled: CompiledPlan) -> bool:
-    """Whether what a kernel holds after some events is all that it needs to go on with later ones.
-
-    Not so where windows count events or slide, where matches are found twice, or where what decides one is told
-    afterwards: there, `engine.incremental` runs over the last window again.
-    """
-    automaton = compiled.automaton
-    bound = automaton.bound
-    if automaton.sliding or automaton.counts_events or automaton.strict or automaton.tells_timed_out:
-        return False
-    if (automaton.graph and automaton.ambiguous) or bound.skip.mode is not SkipMode.NONE:
-        return False
-    if automaton.each is not None and compiled.needs.fire:
-        return False
-    if automaton.leading and automaton.within is None:
-        return False
-    for node in walk(bound.pattern):
-        match node:
-            case Event(policy=Policy() as policy) if policy is not bound.policy:
-                return False
-            case Not(part=part) if not isinstance(part, Event):
-                return False
-            case Repeat(until=until) if until is not None:
-                return False
-    return True
 
 
 class CarriedSession:
@@ -66,16 +40,18 @@ class CarriedSession:
     forgotten, and rows and events are numbered anew.
     """
 
-    def __init__(self, compiled: CompiledPlan) -> None:
+    def __init__(self, compiled: CompiledPlan, settings: Settings) -> None:
         """Start at the beginning of a stream.
 
         Args:
             compiled: a plan that `can_be_carried`.
+            settings: how much may be held.
         """
         self.watermark_us = BEFORE_ALL_US
         self.work = Work()
         self._compiled = compiled
-        self._pool = Pool(compiled)
+        self._caps = Caps(compiled, settings)
+        self._pool = Pool(compiled, self._caps.first_rows)
         self._held: EventBatch | None = None
         self._events: KernelEvents | None = None
         self._n_new = 0
@@ -94,6 +70,11 @@ class CarriedSession:
     def n_bytes(self) -> int:
         """Bytes of partial matches and of the events that are kept."""
         return self._pool.n_bytes + (0 if self._held is None else batch_bytes(self._held))
+
+    @property
+    def n_dropped(self) -> int:
+        """Partial matches that a cap made it forget."""
+        return self._caps.n_dropped
 
     @property
     def n_timers(self) -> int:
@@ -124,7 +105,7 @@ class CarriedSession:
         host = Host(compiled, batch, in_place, pool) if compiled.hosted else None
         pool.set_events(in_place, first=n_before)
         with nullcontext() if ENABLED else np.errstate(all="ignore"):
-            step_over(compiled, in_place, pool, host)
+            step_over(compiled, in_place, pool, host, self._caps)
             if watermark_us == AFTER_ALL_US:
                 fire_until(compiled, in_place, pool, host, None)
             elif watermark_us != BEFORE_ALL_US:
@@ -145,7 +126,8 @@ class CarriedSession:
         if self._events is None or self._held is None:
             return
         if self.watermark_us == AFTER_ALL_US:
-            self._pool, self._held, self._events = Pool(self._compiled), None, None
+            self._pool = Pool(self._compiled, self._caps.first_rows)
+            self._held = self._events = None
         else:
             needed = compact(self._compiled, self._pool, self._events, self.watermark_us)
             self._held = taken(self._held, needed) if len(needed) else None

@@ -11,7 +11,7 @@ from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.load import relinkers
 from cepheid.compiler.registers import Iteration, Slot
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.pool import FIRST_ROWS, Pool
+from cepheid.engine.pool import Pool
 from cepheid.kernels import layout as k
 
 Bools = NDArray[np.bool_]
@@ -52,6 +52,59 @@ def open_events(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, wat
     rows = _rows(compiled, words, events, watermark_us)
     last: k.Ints = rows.fields[rows.open, k.EVENT]
     return last
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """The partial matches that a pool must hold, in the middle of an event: open ones, and those that they extend.
+
+    Attributes:
+        starts: int64, (n,): the time of the first event of each.
+        last: int64, (n,): the last event of each.
+        is_open: bool, (n,): something can still come of the row itself.
+        needed_start: the time of the first event of the one at which the kernel stands; None for none.
+        rows: all rows of the pool.
+    """
+
+    starts: k.Ints
+    last: k.Ints
+    is_open: Bools
+    needed_start: int | None
+    rows: _Rows
+
+
+def held_rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> HeldRows:
+    """The partial matches as they are in the middle of an event; see `open_events`."""
+    rows = _rows(compiled, words, events, watermark_us)
+    here = int(words[k.M_ROW])
+    needed = None
+    if here != k.NO_ROW:
+        # It is in its list, and stays there whatever comes of it.
+        own = rows.fields[here - rows.ids[0]]
+        in_list = own[k.LINKS : k.LINKS + 2 * rows.linked.shape[1] : 2] != k.UNLINKED
+        rows.linked[here - rows.ids[0]] = in_list
+        needed = int(own[k.START])
+    alive = _with_parents(rows)
+    fields = rows.fields[alive]
+    return HeldRows(fields[:, k.START], fields[:, k.EVENT], rows.open[alive], needed, rows)
+
+
+def without(compiled: CompiledPlan, pool: Pool, found: HeldRows, dropped: Bools, watermark_us: int) -> None:
+    """Forget some partial matches, and what nothing can come of any more; the numbers of events stay.
+
+    Args:
+        compiled, watermark_us: as for `open_events`.
+        pool: is given new arrays.
+        found: its partial matches.
+        dropped: bool, (n,): those that are to go; not the one at which the kernel stands, nor others of its start.
+    """
+    rows = found.rows
+    gone = np.flatnonzero(_with_parents(rows))[dropped]
+    rows.linked[gone] = False
+    rows.waiting[gone] = False
+    alive = _with_parents(rows)
+    kept = _kept_events(compiled, pool, rows.fields[alive], watermark_us)
+    _lay_out_again(compiled, pool, rows, alive, kept, None)
 
 
 def n_waiting_runs(compiled: CompiledPlan, words: k.Ints) -> int:
@@ -149,8 +202,10 @@ def _kept_events(compiled: CompiledPlan, pool: Pool, alive: k.Ints, watermark_us
     return kept
 
 
-def _lay_out_again(compiled: CompiledPlan, pool: Pool, rows: _Rows, alive: Bools, kept: k.Ints, needed: k.Ints) -> None:
-    """Fill a new pool with the rows that are alive and with kept events, in the numbers of ``needed``."""
+def _lay_out_again(
+    compiled: CompiledPlan, pool: Pool, rows: _Rows, alive: Bools, kept: k.Ints, needed: k.Ints | None
+) -> None:
+    """Fill a new pool with the rows that are alive and with kept events, in the numbers of ``needed`` if given."""
     plan, words = compiled.plan, pool.pool
     n_rows, n_kept = int(np.count_nonzero(alive)), len(kept)
     fields, linked = rows.fields[alive], rows.linked[alive]
@@ -176,25 +231,30 @@ def _lay_out_again(compiled: CompiledPlan, pool: Pool, rows: _Rows, alive: Bools
         waiting = np.flatnonzero(rows.open[alive] if one_start else hanging)
         _hang(fields, runs, waiting, run_field)
     fields[:, k.PARENT] = renamed(fields[:, k.PARENT])
-    for field in (k.EVENT, *_event_fields(compiled)):
-        events = fields[:, field]
-        fields[:, field] = np.where(events >= 0, np.searchsorted(needed, events), events)
+    if needed is not None:
+        for field in (k.EVENT, *_event_fields(compiled)):
+            events = fields[:, field]
+            fields[:, field] = np.where(events >= 0, np.searchsorted(needed, events), events)
+        kept[:, k.KEPT_EVENT] = np.searchsorted(needed, kept[:, k.KEPT_EVENT])
     for field in (registers + n for register, n in compiled.registers.items() if isinstance(register, Iteration)):
         fields[:, field] = np.where(fields[:, field] >= 0, renamed(fields[:, field]), fields[:, field])
-    kept[:, k.KEPT_EVENT] = np.searchsorted(needed, kept[:, k.KEPT_EVENT])
     links = fields[:, k.LINKS : run_field if run_field >= 0 else registers : 2]
     links[~linked] = k.UNLINKED
 
     header = words[: k.POOL_HEADER].copy()
-    header[k.M_CAPACITY] = _room(n_rows)
-    header[k.M_RUN_CAPACITY] = _room(len(runs)) if run_field >= 0 else 1
-    header[k.M_KEPT_CAPACITY] = _room(n_kept) if plan[k.P_N_BUFFERS] > 0 else 1
+    if header[k.M_ROW] != k.NO_ROW:
+        header[k.M_ROW] = renamed(header[k.M_ROW : k.M_ROW + 1])[0]
+    # In the middle of an event, what is left fits the room that there was.
+    header[k.M_CAPACITY] = min(_room(n_rows, pool), int(words[k.M_CAPACITY]))
+    header[k.M_RUN_CAPACITY] = _room(len(runs), pool) if run_field >= 0 else 1
+    header[k.M_KEPT_CAPACITY] = _room(n_kept, pool) if plan[k.P_N_BUFFERS] > 0 else 1
     for head, tail, n in (
         (k.M_HEAD, k.M_TAIL, n_rows),
         (k.M_RUN_HEAD, k.M_RUN_TAIL, len(runs)),
         (k.M_KEPT_HEAD, k.M_KEPT_TAIL, n_kept),
     ):
         header[head], header[tail] = n, 0
+    pool.n_forgotten += int(words[k.M_HEAD]) - n_rows
     reals = pool.reals_of_rows()[rows.ids[alive] & (words[k.M_CAPACITY] - 1)]
     pool.pool = laid_out = pool.laid_out(header)
     pool.reals = pool.new_reals(int(header[k.M_CAPACITY]))
@@ -216,6 +276,6 @@ def _hang(fields: k.Ints, runs: k.Ints, waiting: k.Ints, run_field: int) -> None
     runs[of_run, k.RUN_ROW] = waiting  # the last of a run stays
 
 
-def _room(n: int) -> int:
+def _room(n: int, pool: Pool) -> int:
     """Room for twice as many, a power of two."""
-    return max(FIRST_ROWS, 1 << (2 * n).bit_length())
+    return max(pool.first_rows, 1 << (2 * n).bit_length())

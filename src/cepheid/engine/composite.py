@@ -13,6 +13,7 @@ from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import time_type
 from cepheid.engine.session import Work, run
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, Column, Int64Array
@@ -47,7 +48,12 @@ class CompositeBatch(EventBatch):
 
 
 def events_for(
-    bound: BoundQuery, batch: EventBatch, works: list[Work] | None = None, *, whole: bool = False
+    bound: BoundQuery,
+    batch: EventBatch,
+    works: list[Work] | None = None,
+    *,
+    whole: bool = False,
+    settings: Settings = DEFAULTS,
 ) -> EventBatch:
     """The events that a query is matched in: those of the batch, or with FROM the composite events made of them.
 
@@ -56,16 +62,18 @@ def events_for(
         batch: the events that were read.
         works: gets what was done for each query under this one, the innermost first, where given.
         whole: composite events have all their attributes, not only those that the query reads.
+        settings: how much each query may hold.
 
     Raises:
+        CapacityError: more partial matches would be held than may be.
         NotSupportedError: an inner query has a meaning that the engine cannot run yet.
         DataError: a value does not fit a machine word.
     """
     if bound.inner is None:
         return batch
-    events = events_for(bound.inner, batch, works)
+    events = events_for(bound.inner, batch, works, settings=settings)
     work = Work()
-    matches = run(bound.inner, events, work=work)
+    matches = run(bound.inner, events, work=work, settings=settings)
     if works is not None:
         works.append(work)
     return composites(bound, events, matches, whole=whole)

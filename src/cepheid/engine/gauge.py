@@ -35,6 +35,7 @@ class Gauge:
         n_timers: starts for which the end of their window is waited for, where it may decide a match: a loop at the end
             of the pattern, or a NOT there.
         n_keys: different values of SAME among the events that are kept; None where the query has no SAME.
+        n_dropped: partial matches that a cap made it forget (`Settings`), since the start.
         n_bytes: bytes of all that is held; room for output is given back after each step.
         keys: where it was asked for, a pyarrow Table with the columns of SAME, ``n_partial_matches`` and ``n_events``
             (int64), one row for each key, the one with the most partial matches first. With FROM, those of the outer
@@ -49,6 +50,7 @@ class Gauge:
     n_partial_matches: int
     n_timers: int
     n_keys: int | None
+    n_dropped: int
     n_bytes: int
     keys: Any = None
 

@@ -9,11 +9,14 @@ import numpy as np
 
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.carried import CarriedSession, can_be_carried
+from cepheid.engine.caps import Caps
+from cepheid.engine.carried import CarriedSession
+from cepheid.engine.carrying import can_be_carried
 from cepheid.engine.compaction import open_events
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen, narrowed
 from cepheid.engine.session import Work, matched
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import NotSupportedError
 from cepheid.events.batch import EventBatch
@@ -47,6 +50,10 @@ class Session(Protocol):
         """Bytes of what is kept."""
 
     @property
+    def n_dropped(self) -> int:
+        """Partial matches that a cap made it forget."""
+
+    @property
     def n_timers(self) -> int:
         """Starts with something that the time will decide."""
 
@@ -74,7 +81,7 @@ class Session(Protocol):
         """Forget what nothing can come of any more."""
 
 
-def session(compiled: CompiledPlan) -> Session:
+def session(compiled: CompiledPlan, settings: Settings = DEFAULTS) -> Session:
     """A session at the beginning of a stream.
 
     Raises:
@@ -101,7 +108,7 @@ def session(compiled: CompiledPlan) -> Session:
             origin=bound.origin,
             span=(window.within or window.each or bound.query.pattern).span,
         )
-    return CarriedSession(compiled) if can_be_carried(compiled) else RerunSession(compiled)
+    return CarriedSession(compiled, settings) if can_be_carried(compiled) else RerunSession(compiled, settings)
 
 
 class RerunSession:
@@ -116,13 +123,15 @@ class RerunSession:
         watermark_us: all events up to this time have come.
         work: what the last step did.
         n_timers: matches that the time will decide, unless something comes.
+        n_dropped: 0, as such plans are refused where partial matches are to be dropped.
     """
 
-    def __init__(self, compiled: CompiledPlan) -> None:
+    def __init__(self, compiled: CompiledPlan, settings: Settings) -> None:
         """Start at the beginning of a stream.
 
         Args:
             compiled: the plan.
+            settings: how much may be held.
 
         Raises:
             NotSupportedError: nothing bounds how long events have to be kept.
@@ -140,10 +149,13 @@ class RerunSession:
             )
         self._compiled = compiled
         self._history = reach
+        self._settings = settings
+        Caps(compiled, settings)  # they must fit the query
         self._keeps_all = reason_to_keep_all(automaton.bound) is not None
         self._kept: EventBatch | None = None
         self._n_open = np.zeros(0, np.int64)
         self.n_timers = 0
+        self.n_dropped = 0
         self.watermark_us = BEFORE_ALL_US
         self.work = Work()
 
@@ -174,7 +186,7 @@ class RerunSession:
         batch = joined(parts)
         if self._compiled.automaton.counts_events and batch.places is None:
             batch = replace(batch, places=np.full(len(batch), -1, np.int64))
-        matches, events, words = matched(self._compiled, batch, work=self.work)
+        matches, events, words = matched(self._compiled, batch, work=self.work, settings=self._settings)
         self._n_open = self._open(batch, events, words)
         self._kept = self._still_needed(batch, events)
         decided = matches.decided_us

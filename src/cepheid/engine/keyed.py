@@ -19,22 +19,27 @@ FEW_KEYS = 1 << 10
 Ints = NDArray[np.int64]
 
 
-def step_keyed(events: KeyedEvents, pool: Pool) -> int:
+def step_keyed(events: KeyedEvents, pool: Pool, most: int) -> int | None:
     """Step a plan over all events; the pool gets the matches, by positions in the batch, and what was done.
 
     Args:
         events: the events, and the plan.
         pool: for its output.
+        most: partial matches for which room may be made.
 
     Returns:
-        Bytes held for partial matches.
+        Bytes held for partial matches; None where that would be too many, and nothing is known of the matches.
     """
     advance, table = keyed_kernel(), events.table
-    work = _room(int(table[g.G_N_STEPS]) - 1, events)
+    n_kept = int(table[g.G_N_STEPS]) - 1
+    work = _room(n_kept, events)
+    most_words = len(work) + most * (g.E_EVENTS + n_kept)
     while (code := advance(table, events.fits, events.columns, work, pool.out)) != k.DONE:
         if code == k.OUTPUT_FULL:
             pool.pool[k.M_N_ENTRIES] = work[g.W_N_ENTRIES]
             pool.make_room(code)
+        elif len(work) > most_words:
+            return None
         else:
             work = _grown(work)
     header = pool.pool

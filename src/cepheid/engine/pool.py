@@ -21,9 +21,19 @@ class Pool:
         pool: int64, partial matches and all that the kernel keeps between calls.
         reals: float64, constants, stack and float registers.
         out: int64, matches.
+        first_rows: partial matches for which there is room at first.
+        n_forgotten: how many more were made than their numbers say.
     """
 
-    def __init__(self, compiled: CompiledPlan) -> None:
+    def __init__(self, compiled: CompiledPlan, most_first_rows: int | None = None) -> None:
+        """Make room.
+
+        Args:
+            compiled: the plan.
+            most_first_rows: for at most so many partial matches at first; a power of two.
+        """
+        self.first_rows = FIRST_ROWS if most_first_rows is None else min(FIRST_ROWS, most_first_rows)
+        self.n_forgotten = 0
         self._plan = compiled.plan
         self._constants = compiled.constants
         has_runs = self._plan[k.P_RUN_FIELD] >= 0
@@ -31,11 +41,11 @@ class Pool:
         header = np.zeros(k.POOL_HEADER, np.int64)
         header[k.M_ROW] = k.NO_ROW
         header[k.M_CURRENT : k.M_HOST] = -1
-        header[k.M_CAPACITY] = FIRST_ROWS
+        header[k.M_CAPACITY] = self.first_rows
         header[k.M_RUN_CAPACITY] = FIRST_ROWS if has_runs else 1
         header[k.M_KEPT_CAPACITY] = FIRST_ROWS if has_buffers else 1
         self.pool = self.laid_out(header)
-        self.reals = self.new_reals(FIRST_ROWS)
+        self.reals = self.new_reals(self.first_rows)
         length = int(self._plan[k.P_FIXED_LENGTH])
         self.out = self._new_out(FIRST_MATCHES, FIRST_MATCHES * max(4, length))
 

@@ -13,11 +13,13 @@ from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
 from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
+from cepheid.engine.caps import Caps
 from cepheid.engine.host import Host
 from cepheid.engine.keyed import step_keyed
 from cepheid.engine.matches import Matches, RowMatches, no_matches
 from cepheid.engine.order import in_order
 from cepheid.engine.pool import Pool
+from cepheid.engine.settings import DEFAULTS, MAX_PARTIAL_MATCHES, Settings
 from cepheid.engine.written import variables_of, written
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
@@ -38,6 +40,7 @@ class Work:
         n_stepped: events that the kernel saw.
         n_tried: (event, partial match) pairs looked at.
         n_created: partial matches made.
+        n_dropped: partial matches that a cap made it forget.
         pool_bytes: room held for partial matches at the end.
         null_key_positions: events with NULL in SAME, which are in no partition; int64.
     """
@@ -46,6 +49,7 @@ class Work:
     n_stepped: int = 0
     n_tried: int = 0
     n_created: int = 0
+    n_dropped: int = 0
     pool_bytes: int = 0
     null_key_positions: NDArray[np.int64] | None = None
 
@@ -68,46 +72,58 @@ def prepare(bound: BoundQuery, *, timed_out: bool = False) -> CompiledPlan:
     return compile_plan(build(bound, timed_out=timed_out))
 
 
-def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None) -> Matches:
+def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, settings: Settings = DEFAULTS) -> Matches:
     """All matches in a bounded input.
 
     Args:
         bound: the query, its parameters replaced by values.
         batch: the events, in order.
         work: filled with what was done, where given.
+        settings: how much may be held.
 
     Raises:
+        CapacityError: more partial matches would be held than may be.
         NotSupportedError: the query has a meaning that the engine cannot run yet.
         DataError: a value does not fit a machine word; a registered function raises, or gives what it did not declare.
     """
-    return run_plan(prepare(bound), batch, work=work)
+    return run_plan(prepare(bound), batch, work=work, settings=settings)
 
 
 def run_plan(
-    compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None, index: EventIndex | None = None
+    compiled: CompiledPlan,
+    batch: EventBatch,
+    *,
+    work: Work | None = None,
+    index: EventIndex | None = None,
+    settings: Settings = DEFAULTS,
 ) -> Matches:
     """All matches of a prepared query in a bounded input; see `run`. ``index`` is that of the batch, where shared."""
-    return matches_in(compiled, batch, *_stepped(compiled, batch, work, index))
+    return matches_in(compiled, batch, *_stepped(compiled, batch, work, index, settings))
 
 
 def matched(
-    compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None
+    compiled: CompiledPlan, batch: EventBatch, *, work: Work, settings: Settings
 ) -> tuple[Matches, KernelEvents, k.Ints]:
     """The same, the events as the kernel saw them, and its pool with all partial matches."""
-    stepped = _stepped_in_order(compiled, batch, work, None)
+    stepped = _stepped_in_order(compiled, batch, work, None, settings)
     return matches_in(compiled, batch, *stepped), stepped[0], stepped[1]
 
 
 def run_outputs(
-    compiled: CompiledPlan, batch: EventBatch, *, work: Work | None = None, index: EventIndex | None = None
+    compiled: CompiledPlan,
+    batch: EventBatch,
+    *,
+    work: Work | None = None,
+    index: EventIndex | None = None,
+    settings: Settings = DEFAULTS,
 ) -> tuple[Matches, Matches]:
     """The same, and what timed out (SEMANTICS 7.3): partial matches, decided when their window closed.
 
     Args:
         compiled: prepared with ``timed_out``.
-        batch, work, index: see `run_plan`.
+        batch, work, index, settings: see `run_plan`.
     """
-    stepped = _stepped(compiled, batch, work, index)
+    stepped = _stepped(compiled, batch, work, index, settings)
     if not compiled.automaton.tells_timed_out:  # no window closes
         return matches_in(compiled, batch, *stepped), no_matches()
     found = written(compiled, batch, *stepped)
@@ -115,39 +131,49 @@ def run_outputs(
 
 
 def _stepped(
-    compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None
+    compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None, settings: Settings
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The events as the kernel saw them, its pool and its output, when it has stepped over all of them."""
     if len(batch) >= MOST_EVENTS:
         raise DataError(f"{len(batch)} events are more than a batch can hold", remedy="match a part of them at a time")
-    by_key = keyed_events_of(compiled, batch) if index is None else None
-    if by_key is not None:
-        return _stepped_keyed(compiled, batch, by_key, work)
-    return _stepped_in_order(compiled, batch, work, index)
+    # Caps of the user's own are for the pool, which knows how many partial matches it holds.
+    by_key = keyed_events_of(compiled, batch) if index is None and settings == DEFAULTS else None
+    stepped = None if by_key is None else _stepped_keyed(compiled, batch, by_key, work)
+    return stepped or _stepped_in_order(compiled, batch, work, index, settings)
 
 
 def _stepped_in_order(
-    compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None
+    compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None, settings: Settings
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The same for plans of any form."""
     events = events_of(compiled, batch, index)
-    pool = Pool(compiled)
+    caps = Caps(compiled, settings)
+    pool = Pool(compiled, caps.first_rows)
     pool.set_events(events)
     host = Host(compiled, batch, events, pool) if compiled.hosted else None
     # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
     with nullcontext() if ENABLED else np.errstate(all="ignore"):
-        _step(compiled, events, pool, host)
+        step_over(compiled, events, pool, host, caps)
+        fire_until(compiled, events, pool, host, None)
     _tell(work, batch, events, pool.pool, pool.n_bytes)
+    if work is not None:
+        work.n_created += pool.n_forgotten
+        work.n_dropped = caps.n_dropped
     return events, pool.pool, pool.out
 
 
 def _stepped_keyed(
     compiled: CompiledPlan, batch: EventBatch, by_key: KeyedEvents, work: Work | None
-) -> tuple[KernelEvents, k.Ints, k.Ints]:
-    """The same for a chain whose events all have one key; its output has positions in the batch."""
+) -> tuple[KernelEvents, k.Ints, k.Ints] | None:
+    """The same for a chain whose events all have one key; its output has positions in the batch.
+
+    None where so much would be held that it has to be looked at closely, as `_stepped_in_order` does.
+    """
     pool = Pool(compiled)
     with nullcontext() if ENABLED else np.errstate(all="ignore"):
-        n_bytes = step_keyed(by_key, pool)
+        n_bytes = step_keyed(by_key, pool, MAX_PARTIAL_MATCHES)
+    if n_bytes is None:
+        return None
     events = replace(NO_EVENTS, n=by_key.n, null_keys=by_key.null_keys)
     _tell(work, batch, events, pool.pool, n_bytes)
     return events, pool.pool, pool.out
@@ -165,28 +191,31 @@ def _tell(work: Work | None, batch: EventBatch, events: KernelEvents, pool: k.In
     work.null_key_positions = events.null_keys
 
 
-def _step(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None) -> None:
-    """Step the plan over all events, and over the end of the input."""
-    step_over(compiled, events, pool, host)
-    fire_until(compiled, events, pool, host, None)
+def step_over(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None, caps: Caps) -> None:
+    """Step the plan over the events that the pool has not seen.
 
-
-def step_over(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None) -> None:
-    """Step the plan over the events that the pool has not seen."""
+    Raises:
+        CapacityError: more partial matches would be held than may be.
+        DataError: a registered function raises, or gives what it did not declare.
+    """
     chain = None if events.has_nulls else compiled.chain
     if chain is not None:
         step = chain_kernel()
         while (code := step(compiled.plan, chain, pool.pool, events.ints, pool.out)) != k.DONE:
-            pool.make_room(code)
+            if code != k.POOL_FULL or not caps.made_room(pool, events):
+                pool.make_room(code)
+        caps.check(pool, events)
         return
     loaded = kernels(compiled.needs)
     arrays = (events.ints, events.floats, events.nulls)
     while (code := loaded.advance(compiled.plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
         if host is not None:
             host.require_success()
-        pool.make_room(code)
+        if code != k.POOL_FULL or not caps.made_room(pool, events):
+            pool.make_room(code)
     if host is not None:
         host.require_success()
+    caps.check(pool, events)
 
 
 def fire_until(

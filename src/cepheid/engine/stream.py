@@ -19,6 +19,7 @@ from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import output_schema, time_type
 from cepheid.engine.session import prepare
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import NotSupportedError
 from cepheid.events.arrow_memory import texts_of
@@ -56,12 +57,13 @@ class Stream:
         n_late: events among them that came at or before the watermark.
     """
 
-    def __init__(self, bound: BoundQuery, events: Any) -> None:
+    def __init__(self, bound: BoundQuery, events: Any, settings: Settings = DEFAULTS) -> None:
         """Start at the beginning of the stream.
 
         Args:
             bound: the query, its parameters replaced by values.
             events: the pyarrow Schema of the events.
+            settings: how much each query may hold.
 
         Raises:
             NotSupportedError: the engine cannot run the query yet, or nothing bounds how long its events are kept.
@@ -70,7 +72,7 @@ class Stream:
         self.n_arrived = 0
         self.n_late = 0
         self._bound = bound
-        self._stages = [_stage(query) for query in _innermost_first(bound)]
+        self._stages = [_stage(query, settings) for query in _innermost_first(bound)]
         for stage in self._stages[:-1]:
             _require_known_delay(stage)
         self._read = attributes_read(self._stages[0].bound)
@@ -147,6 +149,11 @@ class Stream:
         """Bytes of all that is held."""
         return sum(stage.buffer.n_bytes + stage.session.n_bytes for stage in self._stages)
 
+    @property
+    def n_dropped(self) -> int:
+        """Partial matches that a cap made it forget."""
+        return sum(stage.session.n_dropped for stage in self._stages)
+
     def gauge(self, *, by_key: bool = False) -> Gauge:
         """What is held at the moment.
 
@@ -168,6 +175,7 @@ class Stream:
             n_partial_matches=sum(int(n_open.sum()) for _, n_open in held),
             n_timers=sum(stage.session.n_timers for stage in self._stages),
             n_keys=None if keys is None else len(keys),
+            n_dropped=self.n_dropped,
             n_bytes=self.n_bytes,
             keys=keys if by_key else None,
         )
@@ -177,9 +185,9 @@ def _innermost_first(bound: BoundQuery) -> list[BoundQuery]:
     return [bound] if bound.inner is None else [*_innermost_first(bound.inner), bound]
 
 
-def _stage(bound: BoundQuery) -> _Stage:
+def _stage(bound: BoundQuery, settings: Settings) -> _Stage:
     compiled = prepare(bound)
-    return _Stage(bound, session(compiled), ReorderBuffer(), _delay_us(compiled))
+    return _Stage(bound, session(compiled, settings), ReorderBuffer(), _delay_us(compiled))
 
 
 def _delay_us(compiled: CompiledPlan) -> int:

@@ -9,6 +9,7 @@ from cepheid.compiler.event_index import EventIndex
 from cepheid.engine.composite import composites
 from cepheid.engine.matches import Matches
 from cepheid.engine.session import Work, prepare, run_outputs, run_plan
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import CepheidError
 from cepheid.events.batch import EventBatch
 from cepheid.language.bound import BoundQuery
@@ -41,10 +42,12 @@ class Together:
     Attributes:
         batch: the events that were read.
         timed_out: the queries of which to find what timed out, too.
+        settings: how much each query may hold.
     """
 
     batch: EventBatch
     timed_out: frozenset[str] = frozenset()
+    settings: Settings = DEFAULTS
     _found: dict[str, Found] = field(default_factory=dict)
     _events: dict[str | None, EventBatch] = field(default_factory=dict)
     _indexes: dict[str | None, EventIndex] = field(default_factory=dict)
@@ -70,15 +73,21 @@ class Together:
         work = Work()
         events, index = self._events[source], self._indexes[source]
         if name in self.timed_out:
-            matches, left = run_outputs(prepare(bound, timed_out=True), events, work=work, index=index)
+            compiled = prepare(bound, timed_out=True)
+            matches, left = run_outputs(compiled, events, work=work, index=index, settings=self.settings)
             self._found[name] = Found(events, matches, (*works, work), left)
         else:
-            self._found[name] = Found(events, run_plan(prepare(bound), events, work=work, index=index), (*works, work))
+            matches = run_plan(prepare(bound), events, work=work, index=index, settings=self.settings)
+            self._found[name] = Found(events, matches, (*works, work))
         return self._found[name]
 
 
 def run_together(
-    bounds: Mapping[str, BoundQuery], batch: EventBatch, *, timed_out: Collection[str] = ()
+    bounds: Mapping[str, BoundQuery],
+    batch: EventBatch,
+    *,
+    timed_out: Collection[str] = (),
+    settings: Settings = DEFAULTS,
 ) -> dict[str, Found]:
     """The matches of each query, as if it were run alone.
 
@@ -86,11 +95,12 @@ def run_together(
         bounds: name -> query, its parameters replaced by values.
         batch: the events.
         timed_out: the names of those of which to find what timed out, too.
+        settings: how much each query may hold.
 
     Raises:
-        NotSupportedError, DataError: as `Together.run`, with the name of the query.
+        NotSupportedError, DataError, CapacityError: as `Together.run`, with the name of the query.
     """
-    together = Together(batch, frozenset(timed_out))
+    together = Together(batch, frozenset(timed_out), settings)
     found = {}
     for name, bound in bounds.items():
         try:

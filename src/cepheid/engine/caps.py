@@ -1,0 +1,145 @@
+"""What happens when more partial matches would be held than may be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheid.compiler.columns import KernelEvents
+from cepheid.compiler.requests import PARTITION
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.carrying import can_be_carried
+from cepheid.engine.compaction import held_rows, without
+from cepheid.engine.pool import Pool
+from cepheid.engine.settings import Settings
+from cepheid.errors import CapacityError, NotSupportedError, QueryError
+from cepheid.events.column import BoolArray, Int64Array
+from cepheid.kernels import layout as k
+
+
+class Caps:
+    """Holds a pool to the settings of a run.
+
+    Attributes:
+        n_dropped: partial matches that were dropped.
+    """
+
+    def __init__(self, compiled: CompiledPlan, settings: Settings) -> None:
+        """Take the settings for a plan.
+
+        Raises:
+            QueryError: a cap for each key, and the query has no SAME.
+            NotSupportedError: the engine cannot drop partial matches of such a plan.
+        """
+        bound = compiled.automaton.bound
+        if settings.max_partial_matches_per_key is not None and not bound.partition:
+            raise QueryError(
+                "max_partial_matches_per_key counts for each value of SAME, and the query has no SAME",
+                remedy="add SAME[...], or set max_partial_matches alone",
+                text=bound.text,
+                span=bound.query.pattern.span,
+            )
+        if settings.on_cap == "drop oldest" and not can_be_carried(compiled):
+            raise NotSupportedError(
+                'the engine cannot run on_cap="drop oldest" yet with windows that slide or count events, strict, AFTER '
+                "MATCH, patterns with several ways to one match, or where what times out is told",
+                remedy='use on_cap="error"',
+                text=bound.text,
+                span=bound.query.pattern.span,
+            )
+        self.n_dropped = 0
+        self._compiled = compiled
+        self._settings = settings
+
+    @property
+    def first_rows(self) -> int:
+        """Room to begin with, at most: the greatest power of two that is not above a cap."""
+        return 1 << (self._least.bit_length() - 1)
+
+    @property
+    def _least(self) -> int:
+        per_key = self._settings.max_partial_matches_per_key
+        return (
+            self._settings.max_partial_matches if per_key is None else min(self._settings.max_partial_matches, per_key)
+        )
+
+    def made_room(self, pool: Pool, events: KernelEvents) -> bool:
+        """Look at a full pool, in the middle of an event.
+
+        Returns:
+            Whether room was made by dropping partial matches; else the pool may grow.
+
+        Raises:
+            CapacityError: it holds more than may be.
+        """
+        words = pool.pool
+        if words[k.M_CAPACITY] < self._least or self._compiled.automaton.strict:
+            return False  # what strict holds of a start is given up at the next event
+        return self._held_to(pool, events, int(_clock(events)[words[k.M_EVENT]]))
+
+    def check(self, pool: Pool, events: KernelEvents) -> None:
+        """Look at a pool after a batch, where a cap for each key is set: one may be above it before the pool is full.
+
+        Raises:
+            CapacityError: it holds more than may be.
+        """
+        if self._settings.max_partial_matches_per_key is not None and events.n:
+            self._held_to(pool, events, int(_clock(events)[-1]) + 1)
+
+    def _held_to(self, pool: Pool, events: KernelEvents, next_us: int) -> bool:
+        settings = self._settings
+        found = held_rows(self._compiled, pool.pool, events, next_us - 1)
+        per_key = settings.max_partial_matches_per_key
+        dropped = np.zeros(len(found.starts), np.bool_)
+        if per_key is not None and len(dropped):
+            column = self._compiled.requests.ints.index(PARTITION)
+            keys = events.ints[(k.FIRST_COLUMN + column) * events.n :][: events.n][found.last]
+            _, numbers, counts = np.unique(keys, return_inverse=True, return_counts=True)
+            for key in np.flatnonzero(counts > per_key):
+                rows = np.flatnonzero(numbers == key)
+                dropped[rows] = self._oldest(found.starts[rows], per_key, found.needed_start, next_us, "of one key")
+        left = np.flatnonzero(~dropped)
+        if len(left) > settings.max_partial_matches:
+            most = settings.max_partial_matches
+            dropped[left] = self._oldest(found.starts[left], most, found.needed_start, next_us, "")
+        n_left = len(dropped) - int(np.count_nonzero(dropped))
+        # One event gives a row at most so many, which must fit at once.
+        there_is_room = n_left + int(self._compiled.plan[k.P_FANOUT]) <= int(pool.pool[k.M_CAPACITY]) * 3 // 4
+        if dropped.any() or (there_is_room and can_be_carried(self._compiled)):
+            self.n_dropped += int(np.count_nonzero(dropped & found.is_open))
+            without(self._compiled, pool, found, dropped, next_us - 1)
+            return there_is_room
+        return False
+
+    def _oldest(self, starts: Int64Array, most: int, needed: int | None, now_us: int, where: str) -> BoolArray:
+        """Which of the partial matches with these starts are to go, so that at most three quarters of ``most`` stay."""
+        if self._settings.on_cap == "error":
+            raise self._error(len(starts), most, now_us, where)
+        target = max(1, most * 3 // 4)
+        in_order = np.sort(starts)
+        # Those of one start go or stay together.
+        floor = int(in_order[len(starts) - target])
+        if len(starts) - int(np.searchsorted(in_order, floor)) > most:
+            later = in_order[in_order > floor]
+            floor = int(later[0]) if len(later) else floor
+        if needed is not None:
+            floor = min(floor, needed)
+        dropped: BoolArray = starts < floor
+        if len(starts) - int(np.count_nonzero(dropped)) > most:
+            raise self._error(len(starts), most, now_us, where, one_start=True)
+        return dropped
+
+    def _error(self, n: int, most: int, now_us: int, where: str, *, one_start: bool = False) -> CapacityError:
+        bound = self._compiled.automaton.bound
+        name = "max_partial_matches_per_key" if where else "max_partial_matches"
+        of_one = ", which all began at one time, so that none of them is older than the others" if one_start else ""
+        return CapacityError(
+            f"{n} partial matches {where + ' ' if where else ''}are held at once{of_one}, and {name}={most}",
+            remedy="give the query a shorter window, SAME or further conditions, raise the cap (cep.Settings)"
+            + ("" if one_start else ', or lose some matches: cep.Settings(on_cap="drop oldest")'),
+            text=bound.text,
+            span=bound.query.pattern.span,
+        )
+
+
+def _clock(events: KernelEvents) -> Int64Array:
+    return events.ints[k.TIME_COLUMN * events.n :][: events.n]

@@ -1,0 +1,55 @@
+"""What a user sets for running queries: `cepheid.Settings`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cepheid.errors import SetupError
+
+MAX_PARTIAL_MATCHES = 8_000_000
+"""By default. Of plans with up to three variables, one takes 59 to 101 bytes (measured): less than a gigabyte."""
+
+OnCap = Literal["error", "drop oldest"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much a query may hold, and what happens when it would hold more.
+
+    A partial match counts from its last event to when nothing can come of it any more, and as long as one that goes
+    on from it does: a loop that has taken a thousand events counts a thousand. The engine looks when the room for
+    partial matches is full, which doubles, and does not let it grow while there are more than may be; so there can be
+    almost twice as many.
+
+    Attributes:
+        max_partial_matches: partial matches that a query holds at once; on Spark, in each task.
+        max_partial_matches_per_key: the same for each value of SAME; None for no such cap.
+        on_cap: ``error`` stops with a `cepheid.errors.CapacityError`. ``drop oldest`` forgets the partial matches whose
+            first events are the oldest, down to three quarters of the cap, and tells how many they were: the matches
+            that are found are still matches, but some are missing, and which they are depends on how a stream is cut.
+    """
+
+    max_partial_matches: int = MAX_PARTIAL_MATCHES
+    max_partial_matches_per_key: int | None = None
+    on_cap: OnCap = "error"
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            SetupError: one of them is no cap or no policy.
+        """
+        for name in ("max_partial_matches", "max_partial_matches_per_key"):
+            value = getattr(self, name)
+            if name == "max_partial_matches_per_key" and value is None:
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise SetupError(f"{name}={value!r} is not a number of partial matches", remedy="give 1 or more")
+        if self.on_cap not in ("error", "drop oldest"):
+            raise SetupError(
+                f"on_cap={self.on_cap!r} is not a policy", remedy='use on_cap="error" or on_cap="drop oldest"'
+            )
+
+
+DEFAULTS = Settings()

@@ -1,0 +1,47 @@
+"""A cap on partial matches: what is found in spite of dropped ones is a match, and nothing is lost below the cap."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+
+from cepheid.engine.session import Work, prepare, run_plan
+from cepheid.engine.settings import Settings
+from cepheid.errors import CapacityError, NotSupportedError
+from cepheid.events.ingest import read_events
+from cepheid.testing.harness import answers_of, table_of
+from cepheid.testing.strategies import Example, Features, examples
+
+MANY = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@MANY
+@given(examples(Features.ENGINE), st.integers(1, 6))
+def test_what_is_found_is_a_match(example: Example, most: int) -> None:
+    table, schema = table_of(example.events, example.bound.schema)
+    batch = read_events(table, schema)
+    work = Work()
+    try:
+        compiled = prepare(example.bound)
+        found = run_plan(compiled, batch, work=work, settings=Settings(most, on_cap="drop oldest"))
+    except (NotSupportedError, CapacityError):
+        reject()
+    whole = answers_of(example.bound, batch, run_plan(compiled, batch), None)
+    left = answers_of(example.bound, batch, found, None)
+    remaining = iter(whole)
+    assert all(answer in remaining for answer in left), "they come in the order of all matches"
+    assert work.n_dropped or left == whole
+
+
+@MANY
+@given(examples(Features.ENGINE), st.integers(1, 6))
+def test_an_error_or_all_matches(example: Example, most: int) -> None:
+    table, schema = table_of(example.events, example.bound.schema)
+    batch = read_events(table, schema)
+    try:
+        compiled = prepare(example.bound)
+        found = run_plan(compiled, batch, settings=Settings(most))
+    except (NotSupportedError, CapacityError):
+        reject()
+    left, whole = (answers_of(example.bound, batch, some, None) for some in (found, run_plan(compiled, batch)))
+    assert left == whole
