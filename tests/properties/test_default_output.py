@@ -12,14 +12,16 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.events.ingest import schema_of
 from cepheid.language.tree import Attribute
 from cepheid.query import Query
 from cepheid.testing.fuzz import Search
 from cepheid.testing.harness import ORDER, SOURCE, EngineRoad, table_of
 from cepheid.testing.oracle import OracleEvent, match
+from cepheid.testing.oracle_composites import composite_events
 from cepheid.testing.strategies import CATALOG, SCHEMA, STORES
 from cepheid.testing.strategies_features import Features
-from tests.conformance.plain_output import plain_rows, written
+from tests.conformance.plain_output import plain_rows, time_of, written
 
 # Queries that are drawn may be hopeless.
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.errors.NoMatchWarning")
@@ -119,3 +121,57 @@ def test_different_queries_name_the_same_events_differently():
     # The same query, however it is spelled.
     (again,) = cep.match(table, "pattern A a; B b within 10", **options)["match_id"].to_pylist()
     assert again == ids[0][0]
+
+
+INNER = [
+    "SEQ(A a, B b) WITHIN 4",
+    "SEQ(A a, B* b, C? c, (A | D) d) WHERE SAME[k] WITHIN 6 POLICY any",
+    "SEQ(A a, NOT B b) WITHIN 3 RETURN a.x AS x, a.k AS k",
+    "OR(SEQ(A a, B b), A+ c) WINDOW 6 SLIDE 3",
+]
+OUTER = [
+    "SEQ(pair p, pair q) WITHIN 6 FROM pair",
+    "SEQ(pair p, pair+ q) WITHIN 9 FROM pair",
+    "SEQ(pair? p, * q) WINDOW 4 EVENTS SLIDE 2 EVENTS FROM pair",
+]
+
+
+@pytest.mark.parametrize("inner_text", INNER)
+def test_default_columns_of_composite_events(inner_text: str):
+    """The struct of a composite event is the row of its match."""
+    random, n_matches = Random(14), 0
+    options: dict[str, Any] = {"time": "ts", "time_unit": "s", "type": "kind", "order": "n"}
+    inner = Query.parse(inner_text)
+    for _ in range(12):
+        times = sorted(random.choices(range(14), k=9))
+        rows = [
+            {"n": n, "ts": ts, "kind": random.choice("ABCD"), "k": random.choice([1, 2]), "x": random.choice([None, 3])}
+            for n, ts in enumerate(times)
+        ]
+        events = [OracleEvent(row["ts"] * 1_000_000, (row["n"],), "", row["kind"], row) for row in rows]
+        columns = {"n": pa.int64(), "ts": pa.int64(), "kind": pa.string(), "k": pa.int64(), "x": pa.int64()}
+        table = pa.Table.from_pylist(rows, pa.schema(columns.items()))
+        schema = schema_of(table, time="ts", type="kind", time_unit="s", order=["n"])
+        below = cep.match(table, inner, **options).to_pylist()
+        for outer_text in OUTER:
+            bound = Query.parse(outer_text).bind(schema, cep.Catalog(queries={"pair": inner}))
+            assert bound.inner is not None
+            found_below = match(bound.inner, events, timed_out=False).matches
+            composites = composite_events(bound, found_below, None, {})
+            row_of = {
+                event: row if not inner.tree.returns else {**row, "last_time": time_of(event.time)}
+                for event, row in zip(composites, below, strict=True)
+            }
+            expected = plain_rows(bound, match(bound, events, timed_out=False).matches, row_of)
+            whole = cep.match(table, outer_text, queries={"pair": inner}, **options)
+            got = whole.to_pylist()
+            ids = [row.pop("match_id") for row in got]
+            assert written(got) == written(expected), (inner_text, outer_text, rows)
+            assert len(set(ids)) == len(ids)
+            n_matches += len(ids)
+            shuffled = table.take(random.sample(range(len(table)), len(table)))
+            assert cep.match(shuffled, outer_text, queries={"pair": inner}, **options).equals(whole)
+            of_set = cep.match(shuffled, cep.QuerySet({"pair": inner, "outer": outer_text}), **options)
+            assert of_set["outer"].equals(whole)
+            assert of_set["pair"].to_pylist() == below
+    assert n_matches > 10
