@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cepheid.compiler import event_index
 from cepheid.compiler.event_index import EventIndex
 from cepheid.engine.matches import Matches
 from cepheid.engine.session import prepare, run, run_plan
@@ -22,6 +24,14 @@ from cepheid.testing.harness import table_of
 from cepheid.testing.oracle import OracleEvent
 from cepheid.testing.strategies import DOMAINS, SCHEMA, SECOND_US, Features, queries, streams
 from cepheid.testing.strategies_composites import composites
+
+
+@pytest.fixture(autouse=True, scope="module", params=[0, event_index.MANY_EVENTS], ids=["kernels", "NumPy"])
+def bound_of_kernels(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(event_index, "MANY_EVENTS", request.param)
+        yield
+
 
 SETS = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 FEATURES = Features.ENGINE_1 | Features.SOURCES

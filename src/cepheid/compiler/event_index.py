@@ -19,6 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheid.compiler.fit import MANY_EVENTS
+from cepheid.compiler.load import bucket_kernel, mark_kernels
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import ArrowColumn, Column
 from cepheid.events.types import Kind
@@ -106,6 +108,8 @@ class EventIndex:
         if self._bits is None or self._bits.dtype.itemsize < kind.itemsize:
             self._bits = np.zeros(-(-n // 8) * 8, kind)
         bits = self._bits
+        if bits.dtype == np.uint8 and n >= MANY_EVENTS:
+            return _marked(bits, fitting)
         for number, positions in fitting:
             bits[positions] |= bits.dtype.type(1 << number)
         parts = [positions for _, positions in fitting if len(positions)]
@@ -143,6 +147,18 @@ class EventIndex:
         if path not in self._by_path:
             self._by_path[path] = _buckets_of(self.batch, path)
         return self._by_path[path]
+
+
+def _marked(bits: NDArray[np.uint8], fitting: Sequence[tuple[int, Ints]]) -> tuple[Ints, Ints]:
+    """`EventIndex.together` for few elements and many events; ``bits`` are zeros, before and after."""
+    mark, collect = mark_kernels()
+    most = 0
+    for number, positions in fitting:
+        mark(positions, 1 << number, bits)
+        most += len(positions)
+    every, found = np.empty(most, np.int64), np.empty(most, np.int64)
+    n_found = collect(bits, bits.view(np.uint64), every, found)
+    return every[:n_found], found[:n_found]
 
 
 def _bits_type(number: int) -> np.dtype[Any]:
@@ -338,8 +354,8 @@ def _sorted_by(batch: EventBatch, buckets: NDArray[Any] | None, n_buckets: int, 
     """The events by type and bucket; one bucket for each type where ``buckets`` is None."""
     n_types = 1 if batch.type_codes is None else max(1, len(batch.type_names))
     n_all = n_types * n_buckets
-    # Numbers of two bytes NumPy sorts by radix.
-    dtype: Any = np.uint16 if n_all <= MOST_BUCKETS else np.int64
+    # Numbers of two bytes NumPy sorts by radix; many are put into their buckets by a kernel.
+    dtype: Any = np.uint16 if n_all <= MOST_BUCKETS and len(batch) < MANY_EVENTS else np.int64
     keys: NDArray[Any] = (
         np.zeros(len(batch), dtype) if batch.type_codes is None else batch.type_codes.astype(dtype, copy=True)
     )
@@ -347,7 +363,10 @@ def _sorted_by(batch: EventBatch, buckets: NDArray[Any] | None, n_buckets: int, 
         if n_types > 1:
             keys *= dtype(n_buckets)
         keys += buckets.astype(dtype)
-    positions = np.argsort(keys, kind="stable").astype(np.int64, copy=False)
     starts = np.zeros(n_all + 1, np.int64)
     np.cumsum(np.bincount(keys, minlength=n_all), out=starts[1:])
+    if len(keys) < MANY_EVENTS:
+        return _Buckets(np.argsort(keys, kind="stable").astype(np.int64, copy=False), starts, n_buckets, scale)
+    positions = np.empty(len(keys), np.int64)
+    bucket_kernel()(keys.astype(np.int64, copy=False), starts.copy(), positions)
     return _Buckets(positions, starts, n_buckets, scale)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cepheid.compiler.load import text_kernel
+from cepheid.compiler.load import fits_kernel, text_kernel
 from cepheid.events.batch import EventBatch
 from cepheid.events.text import chunks_of
 from cepheid.kernels import text_table as k
@@ -62,8 +62,10 @@ def fits_by_type(elements: Sequence[Element], batch: EventBatch) -> NDArray[np.u
         known, otherwise = _elements_of_types(elements)
         if len(chunks) == 1 and _has_buffers(chunks[0].type):
             offsets, raw = _buffers(chunks[0])
-            if _all_bytes(offsets):
-                return _of_byte(known, otherwise).astype(np.uint8).take(raw[int(offsets[0]) :][:n])
+            fits = np.empty(n, np.uint8)
+            halves = offsets.astype(np.int32, copy=False) if int(offsets[-1]) < 2**31 else None
+            if halves is not None and fits_kernel()(halves, raw, _of_byte(known, otherwise).astype(np.uint8), fits):
+                return fits
     positions, fit = fitting_by_type(elements, batch)
     fits = np.zeros(n, np.uint8)
     fits[positions] = fit

@@ -168,6 +168,21 @@ def keyed_kernel() -> Kernel:
     return _kernel("advance_keyed", "advance_keyed")
 
 
+def bucket_kernel() -> Kernel:
+    """The kernel that puts events into buckets: `kernels.buckets`."""
+    return _kernel("buckets", "fill_buckets")
+
+
+def mark_kernels() -> tuple[Kernel, Kernel]:
+    """The kernels that mark events and collect the marked ones: `kernels.buckets`."""
+    return _kernel("buckets", "mark"), _kernel("buckets", "collect")
+
+
+def fits_kernel() -> Kernel:
+    """The kernel that looks up all texts of a column, of one byte each: `kernels.texts`."""
+    return _kernel("texts", "fits_of_bytes")
+
+
 def text_kernel(*, bytes_only: bool = False) -> Kernel:
     """The kernel that looks texts up, or texts of one byte each: `kernels.texts`."""
     return _kernel("texts", "look_up_bytes" if bytes_only else "look_up_texts")

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 _RETURNED = (0, -2)
-_ITEM_BYTES = {"Ints": 8, "Floats": 8, "Bytes": 1, "Words": 8}
-_DTYPES = {"Ints": np.int64, "Floats": np.float64, "Bytes": np.uint8, "Words": np.uint64}
+_ITEM_BYTES = {"Ints": 8, "Floats": 8, "Bytes": 1, "Halves": 4, "Words": 8}
+_DTYPES = {"Ints": np.int64, "Floats": np.float64, "Bytes": np.uint8, "Halves": np.int32, "Words": np.uint64}
 _WORD = ctypes.c_int64
 _PLACE = ctypes.c_void_p
 _ARRAY = (_PLACE, _PLACE, _WORD, _WORD, _PLACE, _WORD, _WORD)
@@ -35,8 +35,8 @@ class MachineCode:
 
     Attributes:
         symbol: its name in the object file.
-        kinds: the kind of each argument: ``int``, an array (``Ints``, ``Floats``, ``Bytes``, ``Words``), or the address
-            of another function, which has the name of its signature.
+        kinds: the kind of each argument: ``int``, an array (``Ints``, ``Floats``, ``Bytes``, ``Halves``, ``Words``), or
+            the address of another function, which has the name of its signature.
         image: the object file.
     """
 

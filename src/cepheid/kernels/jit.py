@@ -38,6 +38,7 @@ def _machine_types() -> dict[str, Any]:
         "Ints": ints,
         "Floats": floats,
         "Bytes": nulls,
+        "Halves": types.int32[::1],
         "Words": types.uint64[::1],
         # kernels that are called by address: see `signatures`
         "Helper": helper,

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
+Halves = NDArray[np.int32]
 Words = NDArray[np.uint64]
 
 # --- header of `plan` ------------------------------------------------------------------------------

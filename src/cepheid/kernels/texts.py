@@ -8,7 +8,7 @@ import numpy as np
 
 from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
-from cepheid.kernels.layout import Bytes, Ints, Words
+from cepheid.kernels.layout import Bytes, Halves, Ints, Words
 from cepheid.kernels.text_table import (
     L_LENGTH,
     L_MULTIPLIER,
@@ -104,3 +104,27 @@ def look_up_bytes(texts: Bytes, values: Ints, first: int, numbers: Ints, found: 
         found[at(n_found)] = value
         n_found += int(value != 0)
     return n_found
+
+
+@kernel(entry=True)
+def fits_of_bytes(offsets: Halves, texts: Bytes, values: Bytes, fits: Bytes) -> int:
+    """The value of each text, where all have one byte.
+
+    Args:
+        offsets: int32, (n + 1,): where each text begins, in bytes, and the end of the last.
+        texts: uint8: the bytes.
+        values: uint8, (256,): the value of each text.
+        fits: uint8, (n,): gets the values.
+
+    Returns:
+        1; 0 where some text has more or fewer bytes, and the values are not to be used.
+    """
+    others = 0
+    begin = offsets[0]
+    for i in range(len(fits)):
+        others |= (offsets[at(i + 1)] - offsets[at(i)]) ^ 1
+    if others != 0:
+        return 0
+    for i in range(len(fits)):
+        fits[at(i)] = values[at(texts[at(begin + i)])]
+    return 1

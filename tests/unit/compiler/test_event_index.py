@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from cepheid.compiler import event_index
 from cepheid.compiler.event_index import EventIndex
 from cepheid.engine.session import prepare, run_plan
 from cepheid.events.ingest import read_events, schema_of
@@ -32,6 +33,11 @@ COLUMNS: dict[str, tuple[Any, Sequence[str]]] = {
     "with nulls": (pa.array([None if i % 3 else i for i in range(N)]), ("0", "100", "-1")),
     "text": (RANDOM.choice(["a", "b", "ab", ""], N), ("''", "'a'", "'zz'")),
 }
+
+
+@pytest.fixture(autouse=True, params=[0, event_index.MANY_EVENTS], ids=["kernels", "NumPy"])
+def bound_of_kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_index, "MANY_EVENTS", request.param)
 
 
 def batch_of(values: Any, types: int = 3) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.compiler import fit
-from cepheid.compiler.fit import fitting_by_type
+from cepheid.compiler.fit import fits_by_type, fitting_by_type
 from cepheid.events.ingest import read_events, schema_of
 from cepheid.plan.automaton import Element
 
@@ -37,6 +37,9 @@ def _fitting(types: Any, elements: list[Element]) -> list[tuple[int, int]]:
     table = pa.table({"ts": pa.array(range(len(types)), pa.int64()), "type": types})
     batch = read_events(table, schema_of(table, time="ts", time_unit="ms", type="type"))
     positions, bits = fitting_by_type(elements, batch)
+    every = np.zeros(len(types), np.uint8)
+    every[positions] = bits
+    assert fits_by_type(elements, batch).tolist() == every.tolist()
     return list(zip(positions.tolist(), bits.tolist(), strict=True))
 
 
@@ -71,6 +74,13 @@ def test_types_held_in_other_ways(arrow: Any, monkeypatch: pytest.MonkeyPatch) -
     elements = [Element(0, "a", ("A",), ()), Element(1, "b", ("SCHEDULED", "A"), ())]
     column = pa.array(types).cast(arrow) if pa.types.is_string_view(arrow) else pa.array(types).dictionary_encode()
     assert _fitting(column, elements) == _expected(types, elements)
+
+
+@pytest.mark.parametrize("arrow", [pa.string(), pa.large_string()])
+def test_types_of_one_byte(arrow: Any) -> None:
+    types = pa.chunked_array([pa.array(["before", *"AB\0ABC"], arrow)[1:]])
+    elements = [Element(0, "a", ("A", "\0"), ()), Element(1, "b", ("B",), ()), Element(2, "c", ("A", "é"), ())]
+    assert _fitting(types, elements) == _expected(types.to_pylist(), elements)
 
 
 def test_every_known_text_has_a_slot_of_its_own() -> None:
