@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from cepheid.compiler.columnwise import casts
 from cepheid.compiler.counted import CountedEvents, count_events
 from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.fit import fitting_by_type
+from cepheid.compiler.groups import GroupMatches, write_groups
 from cepheid.compiler.requests import OTHER_CLOCK, PARTITION, TIME, Register, Request, detached
 from cepheid.compiler.sliding import Windows, partitions_of, spread
 from cepheid.compiler.tables import CompiledPlan
@@ -44,6 +45,7 @@ class KernelEvents:
         partition: the codes of partition and window of the events, where windows slide or matches are skipped; None
             where all are in one.
         neighbours: the events by their places in their partitions, where neighbours count (a prefix).
+        groups: where the matches of groups under NOT are told in ``ints``, or -1.
         texts: the dictionary that all text columns share; None where there are none.
     """
 
@@ -60,6 +62,7 @@ class KernelEvents:
     partition: Ints | None = None
     neighbours: CountedEvents | None = None
     texts: Any = None
+    groups: int = -1
 
     @property
     def has_nulls(self) -> bool:
@@ -81,24 +84,46 @@ NO_EVENTS = KernelEvents(
 """Without columns."""
 
 
-def events_of(compiled: CompiledPlan, batch: EventBatch, index: EventIndex | None = None) -> KernelEvents:
+def events_of(
+    compiled: CompiledPlan,
+    batch: EventBatch,
+    index: EventIndex | None = None,
+    absent: Mapping[int, GroupMatches] | None = None,
+) -> KernelEvents:
     """Evaluate the columns of a plan on the events that can matter.
 
     Args:
         compiled: the plan.
         batch: the events.
         index: of the batch, where several plans share one.
+        absent: element of a NOT of a group -> the matches of what stands under it.
 
     Raises:
         DataError: a value does not fit a machine word.
     """
     automaton = compiled.automaton
+    if absent:
+        events = _events_of(compiled, batch, absent)
+        numbers = None if events.windows is None else events.windows.numbers
+        begin = len(events.ints)
+        table = write_groups(automaton, absent, events.n, events.selected, numbers, begin)
+        return replace(events, ints=np.concatenate((events.ints, table)), groups=begin)
     if index is not None and not automaton.sliding and reason_to_keep_all(automaton.bound) is None:
         found = _indexed(compiled, batch, index)
         if found is not None:
             return found
+    return _events_of(compiled, batch, {})
+
+
+def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, GroupMatches]) -> KernelEvents:
+    """The same without an index, and without the table of the matches of groups."""
+    automaton = compiled.automaton
     n = len(batch)
     positions, fit = fitting_by_type(automaton.elements, batch)
+    for number, matches in absent.items():
+        within = np.zeros(n, np.bool_)
+        within[matches.positions] = True
+        fit &= np.where(within[positions], -1, ~(1 << number))
     for element in automaton.elements:
         for conjunct in element.conditions:
             bit = 1 << element.index
@@ -244,7 +269,11 @@ def _requested(
     assert request.expression is not None
     if not request.variables:
         return evaluated(compiled, batch, request.expression, at)
-    bits = sum(1 << e.index for e in compiled.automaton.elements if e.variable in request.variables)
+    bits = sum(
+        1 << e.index
+        for e in compiled.automaton.elements
+        if request.variables.intersection((e.variable,) if e.inner is None else e.inner.variables)
+    )
     rows = np.flatnonzero(fit & bits)
     column = evaluated(compiled, batch, request.expression, rows if at is None else at[rows])
     if not len(rows):

@@ -74,7 +74,7 @@ class Scope:
         situation = self.situation
         registers = self.registers
         if element.index == situation.negated:
-            return Operand(k.FROM_HEADER, k.M_TRIED)
+            return Operand(k.FROM_HEADER, k.M_TRIED if element.slot is None else k.M_SLOTS + element.slot)
         if self.is_gone(element):
             return Operand(k.FROM_HEADER, k.M_NOTHING)
         taking = element.index == situation.current

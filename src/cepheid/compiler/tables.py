@@ -26,6 +26,7 @@ from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, State
+from cepheid.plan.build import build
 
 MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
 """Comparators with their sides exchanged; the others stay."""
@@ -50,6 +51,7 @@ class CompiledPlan:
         needs: the kernels it needs.
         hosted: the sub-expressions that the host computes, by number.
         registers: what the registers of a partial match hold: register -> number.
+        groups: of each NOT of a group, the number of its element and the plan of what stands under it.
     """
 
     automaton: Automaton
@@ -59,6 +61,7 @@ class CompiledPlan:
     needs: Needs
     hosted: tuple[Hosted, ...]
     registers: dict[AnyRegister, int]
+    groups: tuple[tuple[int, CompiledPlan], ...] = ()
 
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
@@ -212,6 +215,7 @@ class _Compiler:
             ),
             hosted=tuple(self.tables.hosted),
             registers=self.registers.numbers,
+            groups=tuple((e.index, compile_plan(build(e.inner))) for e in automaton.elements if e.inner is not None),
         )
 
     def _each_column(self) -> int:

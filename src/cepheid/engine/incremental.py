@@ -151,7 +151,8 @@ class RerunSession:
         self._history = reach
         self._settings = settings
         Caps(compiled, settings)  # they must fit the query
-        self._keeps_all = reason_to_keep_all(automaton.bound) is not None
+        # What may still become a match of a group under NOT fits nothing yet.
+        self._keeps_all = bool(compiled.groups) or reason_to_keep_all(automaton.bound) is not None
         self._kept: EventBatch | None = None
         self._n_open = np.zeros(0, np.int64)
         self.n_timers = 0

@@ -57,6 +57,7 @@ class Pool:
         pool[k.M_N_EVENTS] = events.n
         pool[k.M_INT_NULLS] = events.int_nulls
         pool[k.M_FLOAT_NULLS] = events.float_nulls
+        pool[k.M_GROUPS] = events.groups
 
     def make_room(self, code: int) -> None:
         """Double what a kernel found full."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.columns import NO_EVENTS, KernelEvents, events_of
 from cepheid.compiler.event_index import EventIndex
+from cepheid.compiler.groups import GroupMatches
 from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
 from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.tables import CompiledPlan, compile_plan
@@ -142,11 +143,25 @@ def _stepped(
     return stepped or _stepped_in_order(compiled, batch, work, index, settings)
 
 
+def _absent(plan: CompiledPlan, batch: EventBatch, settings: Settings) -> GroupMatches:
+    """The matches of what stands under a NOT of a group."""
+    found = run_plan(plan, batch, settings=settings)
+    windows = found.window_start_us
+    if windows is not None:
+        window = plan.automaton.bound.window
+        slide = window.slide_us if window.slide_us is not None else window.slide_events
+        assert slide is not None
+        windows = windows // slide
+    names = list(plan.automaton.bound.variables)
+    return GroupMatches(found.offsets, found.positions, [names[v] for v in found.variables], windows)
+
+
 def _stepped_in_order(
     compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None, settings: Settings
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The same for plans of any form."""
-    events = events_of(compiled, batch, index)
+    absent = {element: _absent(plan, batch, settings) for element, plan in compiled.groups}
+    events = events_of(compiled, batch, index, absent)
     caps = Caps(compiled, settings)
     pool = Pool(compiled, caps.first_rows)
     pool.set_events(events)

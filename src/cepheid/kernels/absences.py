@@ -14,9 +14,15 @@ from cepheid.kernels.layout import (
     EVENT,
     FATAL,
     GAP_REOPENED,
+    GROUP_ENDS,
+    GROUP_HEADER,
+    GROUP_MATCHES,
+    GROUP_SLOT,
+    GROUP_WIDTH,
     INNER,
     KEPT_BUFFER,
     KEPT_EVENT,
+    KEPT_GROUP,
     KEPT_KEY,
     KEPT_NEXT,
     KEPT_TIME,
@@ -24,12 +30,14 @@ from cepheid.kernels.layout import (
     LEFT_ARG,
     LEFT_SOURCE,
     M_BASE,
+    M_GROUPS,
     M_KEPT,
     M_KEPT_CAPACITY,
     M_KEPT_HEAD,
     M_KEPT_HEADS,
     M_KEPT_TAIL,
     M_N_EVENTS,
+    M_SLOTS,
     M_TOP,
     M_TRIED,
     NEGATED,
@@ -57,8 +65,13 @@ from cepheid.kernels.signatures import Helper
 
 
 @kernel()
-def _in_window(left: int, right: int, trailing: bool, time: int, row: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
+def _in_window(
+    left: int, right: int, trailing: bool, time: int, since: int, row: int, plan: Ints, pool: Ints, ints: Ints
+) -> bool:
     """Whether the windows let an event of this time stand in a gap that they bound on one side (SEMANTICS 2.2).
+
+    Of a group, ``since`` is the first event; else it is the event.
+
 
     A gap at the start of the match goes back to its last event less the window, one at its end to its first event
     and the window; BETWEEN EACH holds for its distance from its neighbour.
@@ -73,8 +86,19 @@ def _in_window(left: int, right: int, trailing: bool, time: int, row: int, plan:
         return (within < 0 or time - pool[row + START] <= within) and (each < 0 or moment - ints[clock + left] <= each)
     if left < 0:
         last = ints[times + pool[row + EVENT]]
-        return (within < 0 or last - time <= within) and (each < 0 or ints[clock + right] - moment <= each)
+        before = last - ints[times + since]
+        return (within < 0 or before <= within) and (each < 0 or ints[clock + right] - moment <= each)
     return True
+
+
+@kernel()
+def _bind_group(header: int, group: int, pool: Ints, ints: Ints) -> int:
+    """Bind what a match of a group under NOT binds; its first event."""
+    width = ints[header + GROUP_WIDTH]
+    at = ints[header + GROUP_MATCHES] + group * width
+    for i in range(width - 1):
+        pool[M_SLOTS + ints[header + GROUP_SLOT] + i] = ints[at + 1 + i]
+    return ints[at]
 
 
 @kernel(entry=True)
@@ -121,8 +145,14 @@ def free_of(
             if tried <= left:
                 break
             if tried < right and pool[place + KEPT_KEY] == key:
-                pool[M_TRIED] = tried
-                found = _in_window(left, right, trailing, pool[place + KEPT_TIME], row, plan, pool, ints)
+                pool[M_TRIED] = since = tried
+                group = pool[place + KEPT_GROUP]
+                if group >= 0:
+                    since = _bind_group(pool[M_GROUPS] + plan[at + NEGATED] * GROUP_HEADER, group, pool, ints)
+                found = since > left
+                if found:
+                    time = pool[place + KEPT_TIME]
+                    found = _in_window(left, right, trailing, time, since, row, plan, pool, ints)
                 for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
                     if found and not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
                         found = False
@@ -135,6 +165,17 @@ def free_of(
             pool[M_TRIED] = earliest
             return 0
     return 1
+
+
+@kernel()
+def _groups_ending(buffer: int, number: int, pool: Ints, ints: Ints) -> tuple[int, int]:
+    """The numbers of the matches of a group that end with an event; -1 to before 0 where single events are kept."""
+    if pool[M_GROUPS] < 0:
+        return -1, 0
+    ends = ints[pool[M_GROUPS] + buffer * GROUP_HEADER + GROUP_ENDS]
+    if ends < 0:
+        return -1, 0
+    return ints[ends + number - pool[M_BASE]], ints[ends + number - pool[M_BASE] + 1]
 
 
 @kernel(entry=True)
@@ -157,7 +198,11 @@ def keep_event(
         DONE, or BUFFER_FULL: nothing was kept.
     """
     capacity = pool[M_KEPT_CAPACITY]
-    if pool[M_KEPT_HEAD] - pool[M_KEPT_TAIL] + plan[P_N_BUFFERS] > capacity:
+    n = 0
+    for b in range(plan[P_N_BUFFERS]):
+        first, last = _groups_ending(b, number, pool, ints)
+        n += last - first
+    if pool[M_KEPT_HEAD] - pool[M_KEPT_TAIL] + n > capacity:
         return BUFFER_FULL
     for b in range(plan[P_N_BUFFERS]):
         at = plan[P_BUFFERS] + b * BUFFER_WIDTH
@@ -166,14 +211,17 @@ def keep_event(
         key, known = key_of(plan[at + BUFFER_KEYS_FROM], plan[at + BUFFER_KEYS_TO], 0, plan, pool, ints, nulls)
         if not known:
             continue
-        kept = pool[M_KEPT_HEAD]
-        pool[M_KEPT_HEAD] = kept + 1
-        place = pool[M_KEPT] + (kept & (capacity - 1)) * KEPT_WIDTH
-        head = pool[M_KEPT_HEADS] + b * capacity + bucket_of(key, capacity)
-        pool[place + KEPT_EVENT] = number
-        pool[place + KEPT_NEXT] = pool[head]
-        pool[place + KEPT_KEY] = key
-        pool[place + KEPT_TIME] = time
-        pool[place + KEPT_BUFFER] = b
-        pool[head] = kept
+        first, last = _groups_ending(b, number, pool, ints)
+        for group in range(first, last):
+            kept = pool[M_KEPT_HEAD]
+            pool[M_KEPT_HEAD] = kept + 1
+            place = pool[M_KEPT] + (kept & (capacity - 1)) * KEPT_WIDTH
+            head = pool[M_KEPT_HEADS] + b * capacity + bucket_of(key, capacity)
+            pool[place + KEPT_EVENT] = number
+            pool[place + KEPT_NEXT] = pool[head]
+            pool[place + KEPT_KEY] = key
+            pool[place + KEPT_TIME] = time
+            pool[place + KEPT_BUFFER] = b
+            pool[place + KEPT_GROUP] = group
+            pool[head] = kept
     return DONE

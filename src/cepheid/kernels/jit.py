@@ -34,6 +34,7 @@ def _machine_types() -> dict[str, Any]:
         "float": real,
         "bool": truth,
         "None": types.none,
+        "tuple[int, int]": types.UniTuple(word, 2),
         "tuple[int, bool]": types.Tuple((word, truth)),
         "Ints": ints,
         "Floats": floats,

@@ -91,7 +91,10 @@ M_FIRSTS = M_BEFORES + MAX_ITERATED  # ... and the loop's first element, where t
 M_HOST = M_FIRSTS + MAX_ITERATED  # the address of the function that computes what no table can: see `host`
 M_FAILED = M_HOST + 1  # 1: that function failed, and the run is to stop
 M_TOP = M_HOST + 2  # where the row lies that gives back the events of an iteration
-POOL_HEADER = M_HOST + 3
+MAX_SLOTS = 62
+M_SLOTS = M_HOST + 3  # what a match of a group under NOT binds, as operands name it
+M_GROUPS = M_SLOTS + MAX_SLOTS  # where the matches of groups under NOT are told in `ints`, or -1: see below
+POOL_HEADER = M_GROUPS + 1
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
 TIME_COLUMN, FIT_COLUMN, FIRST_COLUMN = 0, 1, 2
@@ -137,7 +140,13 @@ NOT_BEGUN = -2  # in the count of a loop or of an aggregate: absent (0: empty)
 
 # --- an event kept for NOT -------------------------------------------------------------------------
 KEPT_EVENT, KEPT_NEXT, KEPT_KEY, KEPT_TIME, KEPT_BUFFER = range(5)
-KEPT_WIDTH = 5
+KEPT_GROUP = 5  # of a NOT of a group: which match of it ends with the event; else -1
+KEPT_WIDTH = 6
+# Of each buffer, from M_GROUPS on in `ints`: where the numbers of the first match that ends with each event begin (and,
+# at the end, how many there are), or -1 where it keeps single events; where its matches begin; their width; the first
+# of their slots. A match: its first event, then what each of its variables binds, or -1.
+GROUP_ENDS, GROUP_MATCHES, GROUP_WIDTH, GROUP_SLOT = range(4)
+GROUP_HEADER = 4
 
 # --- where an operand's event comes from -----------------------------------------------------------
 # The number of the event is pool[argument + source * row]: a field of the partial match's row, or a cell of the

@@ -22,6 +22,8 @@ class Element:
         negated: it stands under NOT.
         groups: the quantified groups around it.
         policy: its prefix, or None.
+        inner: of a NOT of a group: the query whose matches must not lie in the gap.
+        slot: of a variable under such a NOT: its number among them.
     """
 
     index: int
@@ -34,6 +36,8 @@ class Element:
     negated: bool = False
     groups: frozenset[int] = frozenset()
     policy: Policy | None = None
+    inner: BoundQuery | None = None
+    slot: int | None = None
 
     @property
     def loop(self) -> bool:

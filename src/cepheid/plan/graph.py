@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from cepheid.errors import NotSupportedError
 from cepheid.language.bound import BoundQuery
-from cepheid.language.tree import Policy
+from cepheid.language.tree import Event, Pattern, Policy
+from cepheid.plan.absent_groups import names_of, query_of, slots
 from cepheid.plan.automaton import (
     Absence,
     Accepting,
@@ -86,6 +87,8 @@ class _Graph:
         self.positive = [name for name, variable in bound.variables.items() if not variable.negated]
         self.negated = [name for name, variable in bound.variables.items() if variable.negated]
         self.numbers = {name: i for i, name in enumerate([*self.positive, *self.negated])}
+        self.slots = slots(bound.pattern)
+        self.gaps_are_bounded = bound.window.each_us is not None or bound.window.each_events is not None
         self.conditions = GraphConditions(bound, self.positive, self.numbers)
         self.nodes: dict[_Key, _Node] = {}
         self.n_steps = 0
@@ -103,7 +106,7 @@ class _Graph:
         )
         self.conditions.groups = self.groups
         variants = [pattern] if self.any or self.strict else self._variants(pattern)
-        if len(self.elements) + len(self.gap_elements) > MAX_ELEMENTS:
+        if max(len(self.elements) + len(self.gap_elements), len(self.slots)) > MAX_ELEMENTS:
             raise self._refused(f"a pattern of more than {MAX_ELEMENTS} elements", "split the pattern")
         starts = [self._explore(variant) for variant in variants]
         self._find_known(starts)
@@ -113,16 +116,7 @@ class _Graph:
             for step in steps:
                 edges[step.number] = self._edge(step)
         n_positive = len(self.elements)
-        negated = [
-            Element(
-                n_positive + i,
-                str(event.name),
-                event.types,
-                self.conditions.singles.get(str(event.name), ()),
-                negated=True,
-            )
-            for i, event in enumerate(self.gap_elements)
-        ]
+        negated = [self._negated(n_positive + i, gap) for i, gap in enumerate(self.gap_elements)]
         return Automaton(
             bound=self.bound,
             elements=(*self.elements, *negated),
@@ -170,10 +164,24 @@ class _Graph:
             maximum=None if variable.loop and not variable.negated else 1,
             negated=variable.negated,
             groups=frozenset(self.groups.get(name, ())),
+            slot=self.slots.get(name),
         )
 
-    def _gap_variable(self, gap: int) -> int:
-        return self.numbers[str(self.gap_elements[gap].name)]
+    def _negated(self, index: int, gap: Pattern) -> Element:
+        """The element of a NOT."""
+        if isinstance(gap, Event):
+            name = str(gap.name)
+            return Element(index, name, gap.types, self.conditions.singles.get(name, ()), negated=True)
+        return Element(index, names_of(gap)[0], (), (), negated=True, inner=query_of(self.bound, gap))
+
+    def _against(self, gap: int) -> Iterator[tuple[int, Condition]]:
+        """The conditions that name a variable under a NOT and others, each with that variable."""
+        for name in names_of(self.gap_elements[gap]):
+            for condition in self.conditions.against.get(name, ()):
+                if name in self.slots and self.bound.variables[name].loop:
+                    what = "a condition between a loop under a NOT of a group and what stands outside of it"
+                    raise self._refused(what, "name single events there")
+                yield self.numbers[name], condition
 
     # --- states and steps -----------------------------------------------------------------------------------
 
@@ -358,8 +366,7 @@ class _Graph:
         window = self.bound.window
         if leading and still_open and (window.within_us is not None or window.within_events is not None):
             return False
-        conditions = self.conditions.against.get(str(self.gap_elements[gap].name), [])
-        return not any(variable in still_open for c in conditions for variable in c.reads)
+        return not any(variable in still_open for _, c in self._against(gap) for variable in c.reads)
 
     def _absence(
         self,
@@ -370,13 +377,16 @@ class _Graph:
         right: Anchor = Anchor.REMEMBERED,
         skipped: frozenset[int] = frozenset(),
     ) -> Absence:
-        negated = self._gap_variable(gap)
-        conditions = self.conditions.against.get(str(self.gap_elements[gap].name), [])
+        at_end = right in (Anchor.OPEN, Anchor.REOPENED)
+        if at_end and self.gaps_are_bounded and not isinstance(self.gap_elements[gap], Event):
+            raise self._refused("BETWEEN EACH with a NOT of a group at the end of the pattern", "use WITHIN alone")
         return Absence(
-            negated=negated,
+            negated=self.numbers[names_of(self.gap_elements[gap])[0]],
             left=Anchor.REMEMBERED if right is Anchor.REMEMBERED else Anchor.LAST_TAKEN,
             right=right,
-            tests=tuple(self.conditions.made(c, {}, last, skipped=skipped, negated=negated) for c in conditions),
+            tests=tuple(
+                self.conditions.made(c, {}, last, skipped=skipped, negated=negated) for negated, c in self._against(gap)
+            ),
             fatal=False,
             inner=inner,
             gap=gap,

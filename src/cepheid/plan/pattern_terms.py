@@ -31,15 +31,15 @@ class PatternTerms:
         self.elements: list[Element] = []
         self.groups: dict[str, set[int]] = {}
         self.n_groups = 0
-        self.gaps: list[Event] = []
+        self.gaps: list[Pattern] = []
 
     def term(self, pattern: Pattern, around: tuple[int, ...] = ()) -> Term:
         """The term of a pattern that stands in the quantified groups ``around``."""
         match pattern:
             case Event():
                 return One(self._element(pattern, around))
-            case Not(part=Event() as event):
-                self.gaps.append(event)
+            case Not(part=part):
+                self.gaps.append(part)
                 return Gap(len(self.gaps) - 1)
             case Seq(parts=parts):
                 return chain([self.term(part, around) for part in parts])

@@ -6,9 +6,7 @@ from cepheid.errors import NotSupportedError, Span
 from cepheid.language.bound import BoundQuery
 from cepheid.language.structure import patterns
 from cepheid.language.tree import (
-    Event,
     Node,
-    Not,
     Pattern,
     Policy,
     Repeat,
@@ -65,10 +63,6 @@ def require_supported(bound: BoundQuery) -> None:
 def _require_pattern(bound: BoundQuery, pattern: Pattern) -> None:
     for part in patterns(pattern):
         match part:
-            case Not(part=Event()):
-                continue
-            case Not():
-                raise _refuse(bound, "NOT of a group", part)
             case Repeat(until=until) if until is not None:
                 raise _refuse(bound, "UNTIL", part)
             case _:

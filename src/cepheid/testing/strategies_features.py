@@ -82,7 +82,21 @@ class Features(Flag):
     )
     """What the engine's plan for sequences runs."""
 
-    ENGINE = ENGINE_1 | STRICT | PREFIXES | NOT_ENDS | GROUPS | AND | OR | ANY_OF | EACH | EVENTS | SLIDING | SKIP
+    ENGINE = (
+        ENGINE_1
+        | STRICT
+        | PREFIXES
+        | NOT_ENDS
+        | NOT_GROUP
+        | GROUPS
+        | AND
+        | OR
+        | ANY_OF
+        | EACH
+        | EVENTS
+        | SLIDING
+        | SKIP
+    )
     """What the compiled engine runs."""
 
     ALL = (
