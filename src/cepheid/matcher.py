@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError, SchemaError
@@ -24,6 +26,7 @@ from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.check import check
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
+from cepheid.language.printer import print_query
 from cepheid.query import Asked, Query, catalog_with
 
 
@@ -190,6 +193,58 @@ class Matcher:
         if self._stream is None:
             raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
         return self._stream.gauge(by_key=by_key)
+
+    def snapshot(self) -> bytes:
+        """What is held, as bytes: a matcher made in the same way goes on from there with `restore`.
+
+        Raises:
+            DataError: nothing was pushed yet, and no schema was given.
+        """
+        if self._stream is None or self._schema is None:
+            raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
+        columns = self._arrow.serialize().to_pybytes().hex()
+        types = {name: list(fields) for name, fields in self._schema.per_type.items()}
+        return self._stream.snapshot({**self._asked(), "columns": columns, "types": types})
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a snapshot: to all later calls the answers are those of the matcher that made it.
+
+        Args:
+            snapshot: of a matcher with the same query, options and parameters; not that of a newer version of cepheid.
+
+        Raises:
+            DataError: it is no snapshot, one of another query, or of a version that is too different; or this matcher
+                has had events already.
+        """
+        if self._stream is not None and self._stream.n_arrived:
+            raise DataError("the matcher has had events already", remedy="restore into a new one")
+        said, tables = unpacked(snapshot)
+        for what, value in self._asked().items():
+            if said.get(what) != value:
+                raise DataError(
+                    f"the snapshot was made with {what} {said.get(what)}, and this matcher has {value}",
+                    remedy="make the matcher as the one that made the snapshot",
+                )
+        arrow = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(said["columns"])))
+        kind = self._options["type"] or ("type" if said["types"] else None)
+        table, schema = read_given(arrow.empty_table(), **{**self._options, "type": kind})
+        if said["types"]:
+            fields = schema.fields
+            per_type = {name: {c: fields[c] for c in names} for name, names in said["types"].items()}
+            schema = replace(schema, per_type=per_type)
+        stream = self._bind(table, schema)
+        stream.restore(said, tables, schema)
+        self._watermark_us = stream.watermark_us
+
+    def _asked(self) -> dict[str, str]:
+        """The query and its options, as texts."""
+        behind = {name: str(query) for name, query in sorted(self._catalog.queries.items())}
+        return {
+            "query": print_query(self._query.tree),
+            "queries": repr(behind),
+            "parameters": repr(sorted(self._parameters.items())),
+            "options": repr(self._options),
+        }
 
     @property
     def watermark_us(self) -> int | None:

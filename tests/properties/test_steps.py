@@ -69,6 +69,18 @@ def test_steps_of_the_engine_are_those_of_the_oracle(example: Example, random: R
     assert same(found, oracle_steps(example.bound, items))
 
 
+@SLOW
+@given(examples(Features.ENGINE), st.randoms(use_true_random=False))
+def test_a_restored_stream_goes_on_as_if_nothing_had_been(example: Example, random: Random) -> None:
+    items = with_watermarks(list(example.events), random)
+    restored = [random.random() < 0.5 for _ in range(3)]
+    try:
+        found = engine_steps(example.bound, items, [random.randint(1, 3) for _ in range(3)], restored)
+    except NotSupportedError:
+        reject()
+    assert same(found, batch_steps(example.bound, items))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_steps_on_very_many_pairs() -> None:
@@ -80,7 +92,8 @@ def test_steps_on_very_many_pairs() -> None:
         for _ in range(10):
             items = with_watermarks(list(search.stream(road)), random)
             try:
-                found = engine_steps(road.bound, items, [random.randint(1, 3) for _ in range(3)])
+                pushes, restored = [random.randint(1, 3) for _ in range(3)], [random.random() < 0.3 for _ in range(5)]
+                found = engine_steps(road.bound, items, pushes, restored)
             except NotSupportedError:
                 break
             assert same(found, batch_steps(road.bound, items)), (road.bound.text, items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,11 @@ from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed
 from cepheid.engine.pool import Pool
+from cepheid.engine.saved_rows import fingerprint, restored_rows, saved_rows
 from cepheid.engine.session import Work, fire_until, matches_in, step_over
 from cepheid.engine.settings import Settings
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
+from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
 from cepheid.events.reorder import batch_bytes, joined, taken
@@ -120,6 +123,32 @@ class CarriedSession:
         if ready is None or self._n_new >= max(MIN_NEW_EVENTS, (len(batch) - self._n_new) // 2):
             self.compact()
         return found
+
+    def saved(self) -> tuple[EventBatch | None, list[Any], dict[str, Any]]:
+        """See `engine.incremental.Session.saved`."""
+        self.compact()
+        tables = saved_rows(self._compiled, self._pool, self._events)
+        return self._held, list(tables), {"plan": fingerprint(self._compiled), "n_dropped": self.n_dropped}
+
+    def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
+        """See `engine.incremental.Session.restore`."""
+        if said["plan"] != fingerprint(self._compiled):
+            raise DataError(
+                "the snapshot was made by a version of cepheid that has another plan for this query",
+                remedy="restore it with the version that made it, or feed the stream again",
+            )
+        self.watermark_us, self._held = watermark_us, held
+        self._caps.n_dropped = said["n_dropped"]
+        if held is None:
+            return
+        events = events_of(self._compiled, held)
+        if events.selected is not None:
+            raise DataError(
+                f"{len(held) - events.n} of the events in the snapshot do not fit the query any more",
+                remedy="restore it with the functions that it was made with",
+            )
+        self._events = events
+        restored_rows(self._compiled, self._pool, events, *tables)
 
     def compact(self) -> None:
         """Forget what nothing can come of any more."""

@@ -109,7 +109,7 @@ def without(compiled: CompiledPlan, pool: Pool, found: HeldRows, dropped: Bools,
 
 def n_waiting_runs(compiled: CompiledPlan, words: k.Ints) -> int:
     """The runs in a pool that wait for their deadline."""
-    return int(np.count_nonzero(_runs(words)[:, k.RUN_ROW] >= 0)) if compiled.plan[k.P_RUN_FIELD] >= 0 else 0
+    return int(np.count_nonzero(runs_of(words)[:, k.RUN_ROW] >= 0)) if compiled.plan[k.P_RUN_FIELD] >= 0 else 0
 
 
 def compact(compiled: CompiledPlan, pool: Pool, events: KernelEvents, watermark_us: int) -> k.Ints:
@@ -151,7 +151,7 @@ def _rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark
         states = plan[plan[k.P_STATES] :]
         at = (fields[:, k.STATE] & k.STATE_MASK) * k.STATE_WIDTH
         may_end = states[at + k.ENDS_FROM] < states[at + k.ENDS_TO]
-        hanging = _runs(words)[:, k.RUN_ROW]
+        hanging = runs_of(words)[:, k.RUN_ROW]
         while (hanging := hanging[hanging >= ids[0]]).size:
             waiting[hanging - ids[0]] = True
             hanging = fields[hanging - ids[0], run_field + 1]
@@ -159,7 +159,7 @@ def _rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark
     return _Rows(ids, fields, linked & can_go_on[:, None], waiting)
 
 
-def _runs(words: k.Ints) -> k.Ints:
+def runs_of(words: k.Ints) -> k.Ints:
     """The runs, oldest first: (n, RUN_WIDTH), a copy."""
     ids = np.arange(words[k.M_RUN_TAIL], words[k.M_RUN_HEAD])
     capacity = int(words[k.M_RUN_CAPACITY])
@@ -217,7 +217,7 @@ def _lay_out_again(
         first = rows.ids[0] if len(rows.ids) else 0
         return new_id[np.where(old >= first, old - first, -1)]
 
-    runs = _runs(words)
+    runs = runs_of(words)
     if run_field >= 0:
         hanging = rows.waiting[alive]
         used = np.zeros(len(runs), np.bool_)
@@ -229,7 +229,7 @@ def _lay_out_again(
         runs[:, k.RUN_ROW] = k.NO_ROW
         one_start = bool(plan[k.P_ONE_START])
         waiting = np.flatnonzero(rows.open[alive] if one_start else hanging)
-        _hang(fields, runs, waiting, run_field)
+        hang(fields, runs, waiting, run_field)
     fields[:, k.PARENT] = renamed(fields[:, k.PARENT])
     if needed is not None:
         for field in (k.EVENT, *_event_fields(compiled)):
@@ -245,9 +245,9 @@ def _lay_out_again(
     if header[k.M_ROW] != k.NO_ROW:
         header[k.M_ROW] = renamed(header[k.M_ROW : k.M_ROW + 1])[0]
     # In the middle of an event, what is left fits the room that there was.
-    header[k.M_CAPACITY] = min(_room(n_rows, pool), int(words[k.M_CAPACITY]))
-    header[k.M_RUN_CAPACITY] = _room(len(runs), pool) if run_field >= 0 else 1
-    header[k.M_KEPT_CAPACITY] = _room(n_kept, pool) if plan[k.P_N_BUFFERS] > 0 else 1
+    header[k.M_CAPACITY] = min(room_for(n_rows, pool), int(words[k.M_CAPACITY]))
+    header[k.M_RUN_CAPACITY] = room_for(len(runs), pool) if run_field >= 0 else 1
+    header[k.M_KEPT_CAPACITY] = room_for(n_kept, pool) if plan[k.P_N_BUFFERS] > 0 else 1
     for head, tail, n in (
         (k.M_HEAD, k.M_TAIL, n_rows),
         (k.M_RUN_HEAD, k.M_RUN_TAIL, len(runs)),
@@ -266,7 +266,7 @@ def _lay_out_again(
     relink_kept(laid_out)
 
 
-def _hang(fields: k.Ints, runs: k.Ints, waiting: k.Ints, run_field: int) -> None:
+def hang(fields: k.Ints, runs: k.Ints, waiting: k.Ints, run_field: int) -> None:
     """Hang rows on their runs; of several of one run, each is followed by the one before it."""
     of_run = fields[waiting, run_field]
     in_order = np.argsort(of_run, kind="stable")
@@ -276,6 +276,6 @@ def _hang(fields: k.Ints, runs: k.Ints, waiting: k.Ints, run_field: int) -> None
     runs[of_run, k.RUN_ROW] = waiting  # the last of a run stays
 
 
-def _room(n: int, pool: Pool) -> int:
+def room_for(n: int, pool: Pool) -> int:
     """Room for twice as many, a power of two."""
     return max(pool.first_rows, 1 << (2 * n).bit_length())

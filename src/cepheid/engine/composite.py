@@ -18,6 +18,7 @@ from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, Column, Int64Array
 from cepheid.events.convert import arrow_of, column_of
+from cepheid.events.schema import Schema
 from cepheid.events.types import TEXT, TIMESTAMP
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
@@ -97,7 +98,7 @@ def composites(bound: BoundQuery, events: EventBatch, matches: Matches, *, whole
     table = assemble(inner, events, matches, only=None if read is None else read | {TIME})
     if inner.returns:
         table = with_time(table, arrow_of(Column(time_us, None, TIMESTAMP), time_type(inner, events.table.schema)))
-    schema = replace(bound.schema, fields={**bound.schema.fields, ORDER: TEXT}, order=(ORDER,))
+    schema = composite_schema(bound)
     return CompositeBatch(
         table=table,
         schema=schema,
@@ -106,6 +107,11 @@ def composites(bound: BoundQuery, events: EventBatch, matches: Matches, *, whole
         events=events,
         matches=matches,
     )
+
+
+def composite_schema(bound: BoundQuery) -> Schema:
+    """The schema of the composite events of a query, with their order key."""
+    return replace(bound.schema, fields={**bound.schema.fields, ORDER: TEXT}, order=(ORDER,))
 
 
 def with_time(table: Any, times: Any) -> Any:

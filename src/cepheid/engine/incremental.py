@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.tables import CompiledPlan
@@ -18,7 +19,8 @@ from cepheid.engine.narrowing import chosen, narrowed
 from cepheid.engine.session import Work, matched
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
-from cepheid.errors import NotSupportedError
+from cepheid.errors import DataError, NotSupportedError
+from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
 from cepheid.events.reorder import batch_bytes, joined, taken
@@ -79,6 +81,16 @@ class Session(Protocol):
 
     def compact(self) -> None:
         """Forget what nothing can come of any more."""
+
+    def saved(self) -> tuple[EventBatch | None, list[Any], dict[str, Any]]:
+        """For a snapshot: the events that are kept, tables of what is known beside them, and what JSON can say."""
+
+    def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
+        """Go on, at the beginning of a stream, from what `saved` gave, and the watermark then.
+
+        Raises:
+            DataError: it was saved by another kind of session.
+        """
 
 
 def session(compiled: CompiledPlan, settings: Settings = DEFAULTS) -> Session:
@@ -208,6 +220,20 @@ class RerunSession:
         if events.selected is not None:
             last = events.selected[last]
         return np.bincount(last, minlength=len(batch)).astype(np.int64, copy=False)
+
+    def saved(self) -> tuple[EventBatch | None, list[Any], dict[str, Any]]:
+        """See `Session.saved`."""
+        return self._kept, [pa.table({"n_open": array_of(self._n_open)})], {"n_timers": self.n_timers}
+
+    def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
+        """See `Session.restore`."""
+        if "n_timers" not in said:
+            raise DataError(
+                "the snapshot was made by a version of cepheid that has another plan for this query",
+                remedy="restore it with the version that made it, or feed the stream again",
+            )
+        self.watermark_us, self._kept, self.n_timers = watermark_us, held, said["n_timers"]
+        self._n_open = numpy_of(tables[0].column("n_open").combine_chunks()).copy()
 
     def compact(self) -> None:
         """A step keeps no more than it must."""

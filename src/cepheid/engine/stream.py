@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.composite import ORDER, attributes_read, composites
+from cepheid.engine.composite import ORDER, attributes_read, composite_schema, composites
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.gauge import by_key as keys_of
 from cepheid.engine.incremental import Session, session
@@ -20,11 +21,13 @@ from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import output_schema, time_type
 from cepheid.engine.session import prepare
 from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.snapshot import events_of_table, packed, table_of_events
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import NotSupportedError
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.reorder import ReorderBuffer, part_of_stream
+from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
 from cepheid.plan.retention import history
@@ -148,6 +151,41 @@ class Stream:
     def n_bytes(self) -> int:
         """Bytes of all that is held."""
         return sum(stage.buffer.n_bytes + stage.session.n_bytes for stage in self._stages)
+
+    def snapshot(self, said: Mapping[str, Any]) -> bytes:
+        """What is held, as bytes from which `restore` goes on.
+
+        Args:
+            said: what else is to be kept, as JSON can say it.
+        """
+        stages, tables = [], []
+        for stage in self._stages:
+            held, further, own = stage.session.saved()
+            waiting = table_of_events(stage.buffer.events)
+            stages.append({**own, "watermark_us": stage.session.watermark_us, "n_tables": 2 + len(further)})
+            tables += [waiting, table_of_events(held), *further]
+        counts = {"watermark_us": self.watermark_us, "n_arrived": self.n_arrived, "n_late": self.n_late}
+        return packed({**said, **counts, "stages": stages}, tables)
+
+    def restore(self, said: Mapping[str, Any], tables: list[Any], schema: Schema) -> None:
+        """Go on, at the beginning of a stream, from a snapshot of a stream of the same query.
+
+        Args:
+            said, tables: as `engine.snapshot.unpacked` gives them.
+            schema: of the events.
+
+        Raises:
+            DataError: the engine has another plan for the query than when the snapshot was made.
+        """
+        self.watermark_us = said["watermark_us"]
+        self.n_arrived, self.n_late = said["n_arrived"], said["n_late"]
+        for stage, own in zip(self._stages, said["stages"], strict=True):
+            of_events = schema if stage.bound.inner is None else composite_schema(stage.bound)
+            (waiting, held, *further), tables = tables[: own["n_tables"]], tables[own["n_tables"] :]
+            events = events_of_table(waiting, of_events)
+            if events is not None:
+                stage.buffer.add(events)
+            stage.session.restore(events_of_table(held, of_events), further, own, own["watermark_us"])
 
     @property
     def n_dropped(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cepheid.engine.output import assemble
+from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.events.ingest import read_events
@@ -30,13 +31,17 @@ class Step(NamedTuple):
     answers: list[Answer]
 
 
-def engine_steps(bound: BoundQuery, items: Items, pushes: Sequence[int]) -> tuple[list[Step], list[int]]:
+def engine_steps(
+    bound: BoundQuery, items: Items, pushes: Sequence[int], restored: Sequence[bool] = (False,)
+) -> tuple[list[Step], list[int]]:
     """What the engine says of a stream.
 
     Args:
         bound: the query.
         items: events in the order of arrival, and watermarks among them.
         pushes: the events that lie between two watermarks come in pushes of these sizes, which are used in turn.
+
+        restored: whether another stream goes on from a snapshot, after each push and each step; used in turn.
 
     Returns:
         A step for each watermark, and one for the end; and the numbers of the late events.
@@ -46,7 +51,15 @@ def engine_steps(bound: BoundQuery, items: Items, pushes: Sequence[int]) -> tupl
     stream = Stream(bound, table.schema)
     steps: list[Step] = []
     late: list[int] = []
-    n_pushed, n_arrived, turn = 0, 0, 0
+    n_pushed, n_arrived, turn, n_done = 0, 0, 0, 0
+
+    def done() -> None:
+        nonlocal n_done, stream
+        if restored[n_done % len(restored)]:
+            snapshot = stream.snapshot({})
+            stream = Stream(bound, table.schema)
+            stream.restore(*unpacked(snapshot), schema)
+        n_done += 1
 
     def push(n: int) -> None:
         nonlocal n_pushed
@@ -55,6 +68,7 @@ def engine_steps(bound: BoundQuery, items: Items, pushes: Sequence[int]) -> tupl
         for order, source in zip(*(gone.column(name).to_pylist() for name in schema.order), strict=True):
             late.append(identities.index((source, (order,))))
         n_pushed += n
+        done()
 
     for item in [*items, Watermark(AFTER_ALL_US)]:
         if isinstance(item, OracleEvent):
@@ -69,6 +83,7 @@ def engine_steps(bound: BoundQuery, items: Items, pushes: Sequence[int]) -> tupl
             output = assemble(bound, *found) if bound.query.returns else None
             answers = answers_of(bound, *found, output)
         steps.append(Step(item.time, answers))
+        done()
     return steps, late
 
 
