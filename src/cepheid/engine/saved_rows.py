@@ -128,6 +128,7 @@ def restored_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents, rows
             value = saved[f"{name}, word {word}"]
             fields[:, registers + number + at] = value if column is None else _values_of(events, column, value)
     kept = np.zeros((negated.num_rows, k.KEPT_WIDTH), np.int64)
+    kept[:, k.KEPT_GROUP] = -1  # plans with NOT of a group hold nothing from step to step
     for name, at in {"event": k.KEPT_EVENT, "time": k.KEPT_TIME, "of": k.KEPT_BUFFER}.items():
         kept[:, at] = numpy_of(negated.column(name).combine_chunks())
     header = pool.pool[: k.POOL_HEADER].copy()
