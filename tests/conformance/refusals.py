@@ -22,7 +22,6 @@ REFUSED: dict[str, str] = {
     "S30 a set of a missing customer is empty": "REMOTE places[...]",
     "S30 a scalar of a missing customer is NULL": "REMOTE places[...]",
     "S40 closed below the lower bound": "UNTIL",
-    "S34 in AND": "AND or ANY with a repeated group in it at the end of the pattern under POLICY next",
 }
 # lines end
 

@@ -37,6 +37,7 @@ class Needs:
         fire: matches that are decided by a deadline.
         varying: matches of varying length.
         strict: runs of neighbouring events.
+        scattered: matches that give back events which lie among others of theirs.
     """
 
     large: bool = True
@@ -46,6 +47,7 @@ class Needs:
     fire: bool = True
     varying: bool = True
     strict: bool = False
+    scattered: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,11 @@ def kernels(needs: Needs) -> Kernels:
         advance, fire = _kernel("advance_strict", "advance_strict"), _kernel("advance_strict", "fire_strict")
     else:
         advance, fire = _kernel("advance", "advance"), needed(needs.fire, "endings", "fire", "no_ending")
+    if needs.scattered:  # it is called at the end of the input alone, and not by `advance`
+        fire = _kernel("signatures", "no_ending")
     return Kernels(
         advance=advance,
-        fire=fire,
+        fire=_kernel("scattered", "fire_scattered") if needs.scattered else fire,
         helpers=(
             needed(needs.large, "conditions", "holds_at_large", "no_helper"),
             needed(needs.free, "absences", "free_of", "no_free"),

@@ -25,7 +25,7 @@ from cepheid.compiler.requests import (
 from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
-from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, State
+from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, End, State
 from cepheid.plan.build import build
 
 MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
@@ -212,11 +212,25 @@ class _Compiler:
                 fire=run_width > 0 or automaton.strict,
                 varying=not automaton.fixed,
                 strict=automaton.strict,
+                scattered=automaton.scattered,
             ),
             hosted=tuple(self.tables.hosted),
             registers=self.registers.numbers,
             groups=tuple((e.index, compile_plan(build(e.inner))) for e in automaton.elements if e.inner is not None),
         )
+
+    def _scattered(self, end: End) -> int:
+        """Write which events an end gives back: those of some variables, in the last iteration of their group."""
+        if not end.scattered:
+            return -1
+        flat = self.tables.combinations
+        at = len(flat)
+        flat.append(len(end.scattered))
+        for group in end.scattered:
+            self.tables.combination_fields.append(len(flat))
+            flat.append(self.registers.iteration(group))
+            flat.append(sum(1 << v.index for v in self.automaton.variables if group in v.groups and not v.negated))
+        return at
 
     def _each_column(self) -> int:
         other = self.automaton.each_by_other
@@ -282,7 +296,7 @@ class _Compiler:
                 absences = self._add_absences(end.absences)
                 trailing = self._add_absences(end.trailing)
                 dropped = -1 if end.dropped is None else self.registers.iteration(end.dropped)
-                self.ends.append([*tests, *absences, *trailing, dropped])
+                self.ends.append([*tests, *absences, *trailing, dropped, self._scattered(end)])
         elif state.accepting is not Accepting.NO:
             rows = [
                 self.lowering.count_test(count.element, ">=", count.least)
@@ -290,7 +304,7 @@ class _Compiler:
                 if count.least is not None
             ]
             rows.extend(self.lowering.test(test) for test in state.tests)
-            self.ends.append([*self._add_conditions(rows), *self._add_absences(state.absences), 0, 0, -1])
+            self.ends.append([*self._add_conditions(rows), *self._add_absences(state.absences), 0, 0, -1, -1])
         return first, len(self.ends)
 
     def _closing_guards(self, state: State) -> tuple[tuple[int, int], tuple[int, int]]:

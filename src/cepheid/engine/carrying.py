@@ -16,7 +16,7 @@ def can_be_carried(compiled: CompiledPlan) -> bool:
     bound = automaton.bound
     if automaton.sliding or automaton.counts_events or automaton.strict or automaton.tells_timed_out:
         return False
-    if automaton.two_clocks:
+    if automaton.two_clocks or automaton.scattered:
         return False
     if (automaton.graph and automaton.ambiguous) or bound.skip.mode is not SkipMode.NONE:
         return False

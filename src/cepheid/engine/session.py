@@ -243,8 +243,11 @@ def fire_until(
     loaded = kernels(compiled.needs)
     arrays = (events.ints, events.floats, events.nulls)
     until, everything = (0, 1) if until_us is None else (until_us, 0)
+    helpers = loaded.helpers[:2]
+    if compiled.needs.scattered:
+        helpers = (*helpers, loaded.helpers[3])
     while (
-        code := loaded.fire(until, everything, 0, plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers[:2])
+        code := loaded.fire(until, everything, 0, plan, pool.pool, pool.reals, *arrays, pool.out, *helpers)
     ) != k.DONE:
         if host is not None:
             host.require_success()

@@ -52,7 +52,7 @@ class Written:
         """The matches in their order (SEMANTICS 7.2)."""
         automaton = self.compiled.automaton
         of_matches = self._chosen(np.flatnonzero(self.kinds > k.TIMED_OUT)) if automaton.tells_timed_out else self
-        order = of_matches._order(ambiguous=automaton.graph and automaton.ambiguous)
+        order = of_matches._order(ambiguous=automaton.graph and (automaton.ambiguous or automaton.scattered))
         if automaton.skips:
             order, decided = kept_matches(
                 self.compiled,

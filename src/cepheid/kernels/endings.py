@@ -112,7 +112,7 @@ def accepts(
 
 
 @kernel()
-def _complete(at: int, row_id: int, plan: Ints, pool: Ints) -> int:
+def complete(at: int, row_id: int, plan: Ints, pool: Ints) -> int:
     """The row without the events of an iteration that did not end, for the row of `ends` at ``plan[at:]``; or -1."""
     field = plan[at + DROPPED]
     if field >= 0:
@@ -269,7 +269,7 @@ def fire(
                     continue
                 if moved_on:
                     continue
-                whole = _complete(at, row_id, plan, pool)
+                whole = complete(at, row_id, plan, pool)
                 pool[M_TOP] = row
                 if whole >= 0 and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
                     if first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1:

@@ -327,7 +327,8 @@ STATE_WIDTH = 18
 END_FROM = 0  # what must hold: conditions (from, to) and absences (from, to)
 TRAILING_FROM, TRAILING_TO = 4, 5  # the absences that are tested when the window has passed
 DROPPED = 6  # the register of the iteration that gives its events back, or -1
-END_WIDTH = 7
+SCATTERED = 7  # where the table `combinations` says which groups do so, though other events lie among these; or -1
+END_WIDTH = 8
 
 
 # --- deciders of what is written beside matches, in place of an event (-1: time has decided a match) ---------

@@ -180,12 +180,19 @@ class End:
         tests, absences: what must hold.
         trailing: the NOTs at its end, which are tested when nothing can break them any more.
         dropped: the quantified group whose unfinished iteration gives its events back, or None.
+        scattered: the same, where other events of the match may lie among them.
     """
 
     tests: tuple[Test, ...] = ()
     absences: tuple[Absence, ...] = ()
     trailing: tuple[Absence, ...] = ()
     dropped: int | None = None
+    scattered: tuple[int, ...] = ()
+
+    @property
+    def gives_back(self) -> bool:
+        """Whether the match that ends here is without some of its events."""
+        return self.dropped is not None or bool(self.scattered)
 
 
 class Accepting(Enum):
@@ -292,6 +299,11 @@ class Automaton:
         return self.bound.query.window.sliding is not None
 
     @property
+    def scattered(self) -> bool:
+        """Whether a match may give back events that lie among others of it."""
+        return any(end.scattered for state in self.states for end in state.ends)
+
+    @property
     def each_by_other(self) -> bool:
         """Whether BETWEEN EACH is measured by the other clock: in time where the plan counts events, and vice versa."""
         return self.each is not None and (self.bound.window.each_events is not None) != self.counts_events
@@ -338,5 +350,5 @@ class Automaton:
             state.index
             for state in self.states
             if not (state.edges or state.index in tested or state.tests or state.absences or state.counts)
-            and all(not (end.tests or end.absences or end.trailing or end.dropped is not None) for end in state.ends)
+            and all(not (end.tests or end.absences or end.trailing or end.gives_back) for end in state.ends)
         )

@@ -30,6 +30,7 @@ from cepheid.plan.graph import build_graph
 from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import Reference, is_single, references
 from cepheid.plan.retention import closes, limits_of
+from cepheid.plan.scattered import require_scattered
 from cepheid.plan.supported import MAX_ELEMENTS, require_supported
 from cepheid.plan.timed_out import require_timed_out
 
@@ -68,9 +69,12 @@ def build(bound: BoundQuery, *, timed_out: bool = False) -> Automaton:
     require_supported(bound)
     if timed_out:
         require_timed_out(bound)
-    if timed_out and closes(bound.window):
-        return replace(build_graph(bound), tells_timed_out=True)
-    return _Builder(bound).build() if _is_plain(bound) else build_graph(bound)
+    tells = timed_out and closes(bound.window)
+    if not tells and _is_plain(bound):
+        return _Builder(bound).build()
+    automaton = replace(build_graph(bound), tells_timed_out=tells)
+    require_scattered(automaton)
+    return automaton
 
 
 def _flatten(pattern: Pattern) -> list[Pattern]:

@@ -34,7 +34,7 @@ from cepheid.plan.pattern_terms import PatternTerms
 from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
-from cepheid.plan.terms import InterleavedDropError, Place, Term, Way
+from cepheid.plan.terms import Place, Term, Way
 
 MAX_STATES, MAX_VARIANTS = 20_000, 256
 
@@ -409,7 +409,7 @@ class _Graph:
             accepting = Accepting.AT_ONCE
             ends = ends[:1]
         else:
-            cut = self._cut(node.key.term)
+            cut = self.terms.cut(node.key.term)
             accepting = Accepting.NO if cut is None else Accepting.LATE
             ends = [] if cut is None else [cut]
         return State(
@@ -433,25 +433,18 @@ class _Graph:
         steps, n_ends = iter(node.steps), itertools.count()
         return tuple(-1 - next(n_ends) if way.element is None else next(steps).number for way in ways)
 
-    def _cut(self, term: Term) -> Way | None:
-        try:
-            return self.terms.cut(term)
-        except InterleavedDropError:
-            raise self._refused(
-                "AND or ANY with a repeated group in it at the end of the pattern under POLICY next yet"
-            ) from None
-
     def _end(self, node: _Node, end: Way) -> End:
         before = self._open(node.key.term)
         known = self._surely(node.key)
         skipped = frozenset(self.numbers[name] for name in end.empty)
         last = node.key.last
+        gives_back = end.dropped is not None or bool(end.scattered)
         # What remains of a match that gives events back may end with another variable.
-        anywhere = -1 if end.dropped is not None else last
+        anywhere = -1 if gives_back else last
         tests = [
             self.conditions.made(condition, {}, anywhere, skipped=skipped)
             for condition in self.conditions.between
-            if end.dropped is not None
+            if gives_back
             or not self.conditions.testable(condition, before)
             or self.conditions.closes(condition, before, {}, known)
             or self._empties(condition, skipped, before)
@@ -460,11 +453,10 @@ class _Graph:
         absences = [
             self._absence(gap, anywhere, skipped=skipped)
             for gap in range(len(self.gap_elements))
-            if gap not in passed
-            and (end.dropped is not None or not self._gap_testable(gap, before, gap in self.leading))
+            if gap not in passed and (gives_back or not self._gap_testable(gap, before, gap in self.leading))
         ]
         trailing = [self._absence(gap, anywhere, right=Anchor.OPEN, skipped=skipped) for gap in end.gaps]
-        if end.dropped is not None:  # without these events, a NOT before them stands at the end
+        if gives_back:  # without these events, a NOT before them stands at the end
             reopened = [gap for gap in range(len(self.gap_elements)) if gap not in passed]
             trailing += [self._absence(gap, anywhere, right=Anchor.REOPENED, skipped=skipped) for gap in reopened]
         return End(
@@ -472,4 +464,5 @@ class _Graph:
             absences=tuple(absences),
             trailing=tuple(trailing),
             dropped=end.dropped,
+            scattered=tuple(sorted(end.scattered)),
         )

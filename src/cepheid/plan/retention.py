@@ -45,6 +45,8 @@ def retention(automaton: Automaton) -> tuple[int | None, int | None]:
     Returns:
         Both in us or in events, as the plan measures; None for without end.
     """
+    if automaton.scattered:
+        return None, None  # its matches are told at the end of the input
     if automaton.counts_events and automaton.partition:
         return None, None  # the events of one partition tell nothing of the age of those of another
     return _reach(automaton)

@@ -116,6 +116,7 @@ class Way:
         begins: the quantified groups of which it begins an iteration.
         leaves: it passes the end of a loop that could have gone on.
         dropped: of the end only: the group whose unfinished iteration gives its events back, or None.
+        scattered: the same, where other events of the match may lie among them (AND, ANY).
     """
 
     element: int | None = None
@@ -125,6 +126,7 @@ class Way:
     begins: frozenset[int] = frozenset()
     leaves: bool = False
     dropped: int | None = None
+    scattered: frozenset[int] = frozenset()
 
     def after(self, end: Way, *, leaves: bool = False) -> Way:
         """This way, after the ``end`` of what stands before it."""
@@ -134,11 +136,8 @@ class Way:
             gaps=end.gaps + self.gaps,
             leaves=self.leaves or end.leaves or leaves,
             dropped=self.dropped if end.dropped is None else end.dropped,
+            scattered=self.scattered | end.scattered,
         )
-
-
-class InterleavedDropError(Exception):
-    """The events of an unfinished iteration lie among others of the match."""
 
 
 @dataclass
@@ -304,11 +303,7 @@ class Terms:
     # --- the end --------------------------------------------------------------------------------------
 
     def cut(self, term: Term) -> Way | None:
-        """The end of the longest complete form, the events of an unfinished iteration dropped (SEMANTICS 3.2).
-
-        Raises:
-            InterleavedDropError: those events lie among others of the match.
-        """
+        """The end of the longest complete form, the events of an unfinished iteration dropped (SEMANTICS 3.2)."""
         match term:
             case One():
                 return None
@@ -329,9 +324,11 @@ class Terms:
         if len(spare) < shuffle.n_missing:
             return None
         end = _joined([*ends, *spare[: shuffle.n_missing]])
-        if end is not None and end.dropped is not None:
-            raise InterleavedDropError
-        return end
+        if end is None:
+            return None
+        chosen = [way for way in (*ends, *spare[: shuffle.n_missing]) if way is not None]
+        scattered = end.scattered | {way.dropped for way in chosen if way.dropped is not None}
+        return replace(end, dropped=None, scattered=scattered)
 
     def _cut_loop(self, loop: Loop) -> Way | None:
         quantifier = self.quantifiers[loop.number]
