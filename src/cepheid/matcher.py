@@ -126,7 +126,7 @@ class Matcher:
 
         Raises:
             QueryError, SchemaError: see `Matcher`; or the columns differ from those before.
-            CapacityError: more partial matches would be held than the settings allow; the matcher is of no use then.
+            CapacityError: more partial matches would be held than the settings allow; every further call is refused.
             DataError: the matcher is closed, a value cannot be worked with, or a registered function fails.
         """
         self._require_whole()
@@ -268,9 +268,9 @@ class Matcher:
         self._watermark_us = max(self._watermark_us, watermark_us)
         if self._stream is None:  # nothing was pushed, so that not even the columns are known
             return pa.table({})
+        before = self._stream.n_dropped
         with self._failing():
-            before = self._stream.n_dropped
-        found = self._stream.advance(self._watermark_us)
+            found = self._stream.advance(self._watermark_us)
         if self._stream.n_dropped > before:
             warnings.warn(
                 f"{self._stream.n_dropped - before} partial matches were dropped, so matches may be missing",
