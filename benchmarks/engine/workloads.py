@@ -1,7 +1,7 @@
 """The workloads: a query each, how many matches it has in the stream, and how fast the engine has to be.
 
-They run on `benchmarks.stream`: W0 to W5 on a million events with a hundred keys (or on the first 100,000 of them), the
-dense ones on the first 100,000 with ten keys.
+They run on `benchmarks.stream`: W0 to W10 on a million events with a hundred keys (or on the first 100,000 of them),
+the dense ones on the first 100,000 with ten keys.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ _BOTH = "PATTERN AND(A a, B b, C c) WHERE SAME[key] WITHIN 1000 ms POLICY any"
 _TWO_OF = "PATTERN SEQ(E s, ANY(2, A a, B b, C c, D d)) WHERE SAME[key] WITHIN 1000 ms POLICY any"
 _NONE_AFTER = "PATTERN SEQ(A a, B b, NOT C c) WHERE SAME[key] WITHIN 1000 ms POLICY next"
 _PAIRS = "PATTERN (SEQ(A a, B b))+ WHERE SAME[key] WITHIN 1000 ms POLICY next"
+_SLIDING = (
+    "PATTERN SEQ(A a, B b, C c) WHERE SAME[key] AND a.v1 < b.v1 AND b.v1 < c.v1 WINDOW 1000 ms SLIDE 100 ms POLICY any"
+)
 _WITHOUT = "PATTERN SEQ(A a, NOT B b, C c) WHERE SAME[key] WITHIN 1000 ms POLICY {policy}"
 
 
@@ -75,6 +78,7 @@ WORKLOADS: Mapping[str, Workload] = {
     "W7": Workload(_TWO_OF, _counts(4_816_893, 478_668)),
     "W8": Workload(_NONE_AFTER, _counts(54_270, 5_369)),
     "W9": Workload(_PAIRS, _counts(173_020, 17_238)),
+    "W10": Workload(_SLIDING, _counts(225_169, 23_051)),
     "W0d": Workload(_ALL, {N_EVENTS_DENSE: 4_028_558}, dense=True),
     "W2d": Workload(_RISING.format(policy="any"), {N_EVENTS_DENSE: 665_953}, 1.5e6, dense=True, peers=True),
     "W3d": Workload(_JOINED, {N_EVENTS_DENSE: 9_993_905}, dense=True),
