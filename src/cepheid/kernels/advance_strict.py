@@ -6,15 +6,13 @@ its partition, each of which it extends or ends. As there, nothing is allocated,
 
 from __future__ import annotations
 
-from cepheid.kernels.endings import deadline
-from cepheid.kernels.items import add_items, append, is_later, n_events_of, n_needed
+from cepheid.kernels.items import add_items, append, n_events_of, n_needed
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     BUFFER_FULL,
     DONE,
     EDGE_WIDTH,
     ELEMENT,
-    END_WIDTH,
     EVENT,
     EVENT_KEYS_FROM,
     EVENT_KEYS_TO,
@@ -50,14 +48,12 @@ from cepheid.kernels.layout import (
     M_RUNS,
     M_STAGE,
     M_TAIL,
-    M_TRIED,
     MADE_FROM,
-    NO_ELEMENT,
     NO_ROW,
     OUTPUT_FULL,
     P_EACH,
+    P_EACH_COLUMN,
     P_EDGES,
-    P_ENDS,
     P_FANOUT,
     P_HORIZON,
     P_KEEP,
@@ -65,7 +61,6 @@ from cepheid.kernels.layout import (
     P_LISTS,
     P_LOGS,
     P_N_BUFFERS,
-    P_TELLS,
     P_WITHIN,
     PARENT,
     POOL_FULL,
@@ -77,9 +72,6 @@ from cepheid.kernels.layout import (
     START,
     STATE,
     TIME_COLUMN,
-    TIMED_OUT,
-    TRAILING_FROM,
-    TRAILING_TO,
     UNLINKED,
     Bytes,
     Floats,
@@ -87,7 +79,8 @@ from cepheid.kernels.layout import (
 )
 from cepheid.kernels.lists import forget, unlink_at
 from cepheid.kernels.making import make_row, qualifies
-from cepheid.kernels.output import emit, end_run
+from cepheid.kernels.outcomes import decide, is_over, log_end
+from cepheid.kernels.output import end_run
 from cepheid.kernels.predicates import key_of
 from cepheid.kernels.rows import bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
@@ -142,56 +135,6 @@ def _try_ways(
 
 
 @kernel()
-def _decide(
-    run: int,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-    out: Ints,
-    large: Helper,
-    free: Free,
-) -> None:
-    """End a run whose windows let it take no more: the first of its items that is a match is the one that counts.
-
-    Where there is none, the first that could still have become one has timed out.
-    """
-    failed, failed_time, failed_event, left = False, 0, 0, NO_ROW
-    item_id = pool[run + ITEM_NEXT]
-    pool[run + ITEM_NEXT] = NO_ROW
-    while item_id >= 0:
-        item = row_of(item_id, plan, pool)
-        time, event = pool[item + LATEST_TIME], pool[item + LATEST_EVENT]
-        if pool[item + ITEM_FROM] >= 0:
-            time, event = deadline(run, plan, pool, ints), -1
-            if left < 0:
-                left = item_id
-        if failed and is_later(failed_time, failed_event, time, event):
-            time, event = failed_time, failed_event
-        holds = pool[item + ITEM_FROM] < 0
-        if holds:
-            end = plan[P_ENDS] + (-1 - pool[item + ITEM_FROM]) * END_WIDTH
-            for k in range(plan[end + TRAILING_FROM], plan[end + TRAILING_TO]):
-                broken_at, broken_by = deadline(item, plan, pool, ints), -1
-                if free(k, k + 1, item_id, plan, pool, reals, ints, floats, nulls, large) != 1:
-                    holds = False
-                    broken_by = pool[M_TRIED]
-                    broken_at = ints[TIME_COLUMN * pool[M_N_EVENTS] + broken_by - pool[M_BASE]]
-                if is_later(broken_at, broken_by, time, event):
-                    time, event = broken_at, broken_by
-        if holds:
-            emit(item_id, -1, -1, time, event, plan, pool, out)
-            return
-        failed, failed_time, failed_event = True, time, event
-        item_id = pool[item + ITEM_NEXT]
-    _log(run, failed_time, failed_event, plan, pool, out)
-    if left >= 0 and plan[P_TELLS]:
-        emit(left, -1, -1, deadline(run, plan, pool, ints), TIMED_OUT, plan, pool, out)
-
-
-@kernel()
 def _step(
     run: int,
     number: int,
@@ -211,9 +154,10 @@ def _step(
 ) -> bool:
     """Let a run read an event. False where the run is over. The caller has made sure of room."""
     within, each = plan[P_WITHIN], plan[P_EACH]
-    last = ints[TIME_COLUMN * pool[M_N_EVENTS] + pool[run + EVENT] - pool[M_BASE]]
-    if (within >= 0 and time - pool[run + START] > within) or (each >= 0 and time - last > each):
-        _decide(run, plan, pool, reals, ints, floats, nulls, out, large, free)
+    clock = plan[P_EACH_COLUMN] * pool[M_N_EVENTS] - pool[M_BASE]  # that of BETWEEN EACH
+    apart = ints[clock + number] - ints[clock + pool[run + EVENT]]
+    if (within >= 0 and time - pool[run + START] > within) or (each >= 0 and apart > each):
+        decide(run, plan, pool, reals, ints, floats, nulls, out, large, free)
         return False
     pool[run + EVENT] = number
     failed = False
@@ -254,35 +198,10 @@ def _step(
                 break
             failed = failed or outcome == 1
         item_id = following
-    over = _is_over(run, plan, pool, out)
+    over = is_over(run, plan, pool, out)
     if over:
-        _log(run, time, number, plan, pool, out)
+        log_end(run, time, number, plan, pool, out)
     return not over
-
-
-@kernel()
-def _log(run: int, time: int, event: int, plan: Ints, pool: Ints, out: Ints) -> None:
-    """Write when a run ended, where the plan says so: see `P_LOGS`."""
-    if plan[P_LOGS]:
-        slot = pool[M_RUNS] + (pool[run + ITEM_TO] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
-        emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, time, event, plan, pool, out)
-
-
-@kernel()
-def _is_over(run: int, plan: Ints, pool: Ints, out: Ints) -> bool:
-    """Whether a run has nothing left, or its first item is a match: that is written."""
-    first = pool[run + ITEM_NEXT]
-    if first < 0:
-        return True
-    item = row_of(first, plan, pool)
-    if pool[item + ITEM_FROM] >= 0:
-        return False
-    end = plan[P_ENDS] + (-1 - pool[item + ITEM_FROM]) * END_WIDTH
-    if plan[end + TRAILING_FROM] != plan[end + TRAILING_TO]:
-        return False
-    emit(first, -1, -1, pool[item + LATEST_TIME], pool[item + LATEST_EVENT], plan, pool, out)
-    pool[run + ITEM_NEXT] = NO_ROW
-    return True
 
 
 @kernel()
@@ -347,7 +266,7 @@ def _begin(
         accept,
         tally,
     )
-    if _is_over(run, plan, pool, out):
+    if is_over(run, plan, pool, out):
         pool[M_HEAD] = run_id  # nothing refers to these rows
         return
     slot_number = pool[M_RUN_HEAD]
@@ -494,7 +413,7 @@ def fire_strict(
             run = row_of(run_id, plan, pool)
             if _room(0, n_events_of(run, plan, pool), plan, pool) == OUTPUT_FULL:
                 return OUTPUT_FULL
-            _decide(run, plan, pool, reals, ints, floats, nulls, out, large, free)
+            decide(run, plan, pool, reals, ints, floats, nulls, out, large, free)
             pool[slot + RUN_ROW] = NO_ROW
         pool[M_RUN_TAIL] += 1
     return DONE

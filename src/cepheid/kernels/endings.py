@@ -138,7 +138,7 @@ def _closing(first: int, last: int, plan: Ints) -> int:
 
 
 @kernel()
-def _by_time(last: int, plan: Ints) -> int:
+def by_time(last: int, plan: Ints) -> int:
     """What stands for the event that decides, where time does after the event ``last``."""
     return -1 if plan[P_EACH_COLUMN] == TIME_COLUMN else LATE_AFTER - last
 
@@ -167,7 +167,7 @@ def _log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
     ended = pool[slot + RUN_LAST_US]
     if not plan[P_ONE_START]:
         ended = _closing(pool[slot + RUN_START], ended, plan)
-        last = _by_time(last, plan)
+        last = by_time(last, plan)
     elif pool[slot + RUN_ROW] != NO_ROW:
         return
     emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, last, plan, pool, out)
@@ -206,7 +206,7 @@ def _log_row(
     if decider >= 0:
         decided = _time_of(decider, pool, ints)
     else:
-        decider = _by_time(pool[row + EVENT], plan)
+        decider = by_time(pool[row + EVENT], plan)
     emit(NO_ROW, first, NO_ELEMENT, decided, decider, plan, pool, out)
 
 
@@ -276,7 +276,7 @@ def fire(
                         if late and plan[state + NEIGHBOURS] and first == last:
                             emit(whole, -1, -1, pool[row + EVENT], NEIGHBOUR, plan, pool, out)
                         else:
-                            decider = _by_time(pool[row + EVENT], plan)
+                            decider = by_time(pool[row + EVENT], plan)
                             emit(whole, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
                         told = True
                         break

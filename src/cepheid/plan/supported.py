@@ -8,7 +8,6 @@ from cepheid.language.structure import patterns
 from cepheid.language.tree import (
     Node,
     Pattern,
-    Policy,
     Repeat,
     SkipMode,
 )
@@ -36,13 +35,6 @@ def require_supported(bound: BoundQuery) -> None:
         NotSupportedError: it names the operator and its place in the text.
     """
     _require_pattern(bound, bound.pattern)
-    window = bound.query.window
-    times = (bound.window.within_us, bound.window.each_us, bound.window.size_us)
-    counts = (bound.window.within_events, bound.window.each_events, bound.window.size_events)
-    mixed = any(t is not None for t in times) and any(n is not None for n in counts)
-    if mixed and bound.policy is Policy.STRICT:
-        what = "POLICY strict in windows and gaps of which one counts EVENTS and another measures time"
-        raise _refuse(bound, what, window.within or window.each)
     if bound.skip.mode is not SkipMode.NONE and has_prefixes(bound):
         raise _refuse(bound, f"AFTER MATCH {bound.skip.mode.value} with prefixes on elements", bound.skip)
     if bound.inner is not None:

@@ -1,0 +1,113 @@
+"""Under `strict`: which item of a run is the match, and when that is known (SEMANTICS 3.3)."""
+
+from __future__ import annotations
+
+from cepheid.kernels.endings import by_time, deadline
+from cepheid.kernels.items import is_later
+from cepheid.kernels.jit import kernel
+from cepheid.kernels.layout import (
+    END_WIDTH,
+    EVENT,
+    ITEM_FROM,
+    ITEM_NEXT,
+    ITEM_TO,
+    LATEST_EVENT,
+    LATEST_TIME,
+    M_BASE,
+    M_N_EVENTS,
+    M_RUN_CAPACITY,
+    M_RUNS,
+    M_TRIED,
+    NO_ELEMENT,
+    NO_ROW,
+    P_ENDS,
+    P_LOGS,
+    P_TELLS,
+    RUN_FIRST,
+    RUN_WIDTH,
+    TIME_COLUMN,
+    TIMED_OUT,
+    TRAILING_FROM,
+    TRAILING_TO,
+    Bytes,
+    Floats,
+    Ints,
+)
+from cepheid.kernels.output import emit
+from cepheid.kernels.rows import row_of
+from cepheid.kernels.signatures import Free, Helper
+
+
+@kernel()
+def log_end(run: int, time: int, event: int, plan: Ints, pool: Ints, out: Ints) -> None:
+    """Write when a run ended, where the plan says so: see `P_LOGS`."""
+    if plan[P_LOGS]:
+        slot = pool[M_RUNS] + (pool[run + ITEM_TO] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
+        emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, time, event, plan, pool, out)
+
+
+@kernel()
+def decide(
+    run: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    out: Ints,
+    large: Helper,
+    free: Free,
+) -> None:
+    """End a run whose windows let it take no more: the first of its items that is a match is the one that counts.
+
+    Where there is none, the first that could still have become one has timed out.
+    """
+    failed, failed_time, failed_event, left = False, 0, 0, NO_ROW
+    item_id = pool[run + ITEM_NEXT]
+    pool[run + ITEM_NEXT] = NO_ROW
+    while item_id >= 0:
+        item = row_of(item_id, plan, pool)
+        time, event = pool[item + LATEST_TIME], pool[item + LATEST_EVENT]
+        if pool[item + ITEM_FROM] >= 0:
+            time, event = deadline(run, plan, pool, ints), by_time(pool[run + EVENT], plan)
+            if left < 0:
+                left = item_id
+        if failed and is_later(failed_time, failed_event, time, event):
+            time, event = failed_time, failed_event
+        holds = pool[item + ITEM_FROM] < 0
+        if holds:
+            end = plan[P_ENDS] + (-1 - pool[item + ITEM_FROM]) * END_WIDTH
+            for k in range(plan[end + TRAILING_FROM], plan[end + TRAILING_TO]):
+                broken_at, broken_by = deadline(item, plan, pool, ints), by_time(pool[item + EVENT], plan)
+                if free(k, k + 1, item_id, plan, pool, reals, ints, floats, nulls, large) != 1:
+                    holds = False
+                    broken_by = pool[M_TRIED]
+                    broken_at = ints[TIME_COLUMN * pool[M_N_EVENTS] + broken_by - pool[M_BASE]]
+                if is_later(broken_at, broken_by, time, event):
+                    time, event = broken_at, broken_by
+        if holds:
+            emit(item_id, -1, -1, time, event, plan, pool, out)
+            return
+        failed, failed_time, failed_event = True, time, event
+        item_id = pool[item + ITEM_NEXT]
+    log_end(run, failed_time, failed_event, plan, pool, out)
+    if left >= 0 and plan[P_TELLS]:
+        emit(left, -1, -1, deadline(run, plan, pool, ints), TIMED_OUT, plan, pool, out)
+
+
+@kernel()
+def is_over(run: int, plan: Ints, pool: Ints, out: Ints) -> bool:
+    """Whether a run has nothing left, or its first item is a match: that is written."""
+    first = pool[run + ITEM_NEXT]
+    if first < 0:
+        return True
+    item = row_of(first, plan, pool)
+    if pool[item + ITEM_FROM] >= 0:
+        return False
+    end = plan[P_ENDS] + (-1 - pool[item + ITEM_FROM]) * END_WIDTH
+    if plan[end + TRAILING_FROM] != plan[end + TRAILING_TO]:
+        return False
+    emit(first, -1, -1, pool[item + LATEST_TIME], pool[item + LATEST_EVENT], plan, pool, out)
+    pool[run + ITEM_NEXT] = NO_ROW
+    return True
