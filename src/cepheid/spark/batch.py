@@ -14,6 +14,7 @@ from pyspark.sql import types as spark
 
 from cepheid.engine.composite import ORDER
 from cepheid.engine.output_schema import output_schema, time_type
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.events.types import TEXT
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
@@ -32,18 +33,29 @@ _log = logging.getLogger("cepheid.spark")
 
 
 def detect(
-    events: Events, bound: BoundQuery, *, n_partitions: int | None = None, observation: Observation | None = None
+    events: Events,
+    bound: BoundQuery,
+    *,
+    n_partitions: int | None = None,
+    observation: Observation | None = None,
+    settings: Settings = DEFAULTS,
 ) -> DataFrame:
     """The matches of a bound query, its parameters filled in; see `cepheid.spark.detect.detect`."""
-    events, bound, observation = own_events(events, bound, n_partitions, observation)
+    events, bound, observation = own_events(events, bound, n_partitions, observation, settings)
     placed = place(events, [bound], n_partitions, observation)
     (bound,) = placed.bounds
     declared, output = declared_schema(output_schema(bound, placed.schema.arrow))
-    return through(placed.frame, Detection(bound, output, keys=placed.keys, pieces=placed.pieces), declared)
+    return through(
+        placed.frame, Detection(bound, output, keys=placed.keys, pieces=placed.pieces, settings=settings), declared
+    )
 
 
 def own_events(
-    events: Events, bound: BoundQuery, n_partitions: int | None, observation: Observation | None
+    events: Events,
+    bound: BoundQuery,
+    n_partitions: int | None,
+    observation: Observation | None,
+    settings: Settings,
 ) -> tuple[Events, BoundQuery, Observation | None]:
     """The events that a query is matched in: with FROM, the composite events of the queries under it.
 
@@ -53,14 +65,14 @@ def own_events(
     inner = bound.inner
     if inner is None:
         return events, bound, observation
-    events, inner, observation = own_events(events, inner, n_partitions, observation)
+    events, inner, observation = own_events(events, inner, n_partitions, observation, settings)
     placed = place(events, [inner], n_partitions, observation)
     (inner,) = placed.bounds
     columns = output_schema(inner, placed.schema.arrow)
     if inner.returns:
         columns = columns.append(pa.field(TIME, time_type(inner, placed.schema.arrow)))
     declared, output = declared_schema(columns.append(pa.field(ORDER, pa.string())))
-    operator = Detection(inner, output, keys=placed.keys, pieces=placed.pieces, composite=True)
+    operator = Detection(inner, output, keys=placed.keys, pieces=placed.pieces, composite=True, settings=settings)
     schema = replace(bound.schema, fields={**bound.schema.fields, ORDER: TEXT}, order=(ORDER,))
     composites = Events(through(placed.frame, operator, declared), FrameSchema(schema, output, declared))
     return composites, replace(bound, schema=schema, inner=None), None

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Observation
 
 from cepheid.engine.outputs import Outputs, asked_outputs
 from cepheid.engine.session import prepare
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import NotSupportedError, QueryError, SchemaError
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import told, warn_of_no_matches
@@ -35,6 +36,7 @@ def detect(
     partitions: int | None = None,
     observation: Observation | None = None,
     outputs: None = None,
+    settings: Settings = ...,
 ) -> DataFrame: ...
 
 
@@ -53,6 +55,7 @@ def detect(
     partitions: int | None = None,
     observation: Observation | None = None,
     outputs: None = None,
+    settings: Settings = ...,
 ) -> Detected: ...
 
 
@@ -71,6 +74,7 @@ def detect(
     partitions: int | None = None,
     observation: Observation | None = None,
     outputs: str | Collection[str],
+    settings: Settings = ...,
 ) -> Outputs: ...
 
 
@@ -89,6 +93,7 @@ def detect(
     partitions: int | None = None,
     observation: Observation | None = None,
     outputs: str | Collection[str],
+    settings: Settings = ...,
 ) -> DetectedOutputs: ...
 
 
@@ -106,6 +111,7 @@ def detect(
     partitions: int | None = None,
     observation: Observation | None = None,
     outputs: str | Collection[str] | None = None,
+    settings: Settings = DEFAULTS,
 ) -> DataFrame | Detected | Outputs | DetectedOutputs:
     """The matches of a pattern query in the events of a DataFrame (or of several).
 
@@ -135,6 +141,8 @@ def detect(
             ``n_without_key`` (NULL in SAME, so in no partition). Spark then reads every event. With ``outputs``, it
             comes with the matches.
         outputs: some of ``matches``, ``timed_out`` and ``rejected``; without it, the matches alone.
+        settings: how much a query may hold in each task: `cepheid.Settings`. What is dropped is told in the logs of the
+            executors; a `cepheid.errors.CapacityError` fails the task.
 
     Returns:
         One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
@@ -178,13 +186,13 @@ def detect(
                 raise error.located(one.text, one.origin or name) from None
         warn_of_no_matches([reason for one in bounds.values() for reason in told(one)])
         if asked is not None:
-            return detect_outputs_of_set(source, bounds, asked, partitions, observation)
-        return detect_set(source, bounds, n_partitions=partitions, observation=observation)
+            return detect_outputs_of_set(source, bounds, asked, partitions, observation, settings)
+        return detect_set(source, bounds, n_partitions=partitions, observation=observation, settings=settings)
     bound = bind_to(source, read, parameters or {}, known)
     warn_of_no_matches(told(bound))
     if asked is not None:
-        return detect_outputs(source, bound, asked, partitions, observation)
-    return batch.detect(source, bound, n_partitions=partitions, observation=observation)
+        return detect_outputs(source, bound, asked, partitions, observation, settings)
+    return batch.detect(source, bound, n_partitions=partitions, observation=observation, settings=settings)
 
 
 def bind_to(

@@ -23,7 +23,8 @@ from cepheid.engine.matches import Matches
 from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import time_type
-from cepheid.engine.session import run
+from cepheid.engine.session import Work, run
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Column
@@ -57,6 +58,7 @@ class Detection:
         keys: columns of which events with different values never meet, for telling which ties matter.
         pieces: the partition holds pieces of time, each a stream of its own (columns `PIECE` and `HOME`).
         composite: the matches are to be events: their time and order key come with them.
+        settings: how much may be held for one partition.
     """
 
     bound: BoundQuery
@@ -64,11 +66,15 @@ class Detection:
     keys: tuple[str, ...] = ()
     pieces: bool = False
     composite: bool = False
+    settings: Settings = DEFAULTS
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The matches in the RecordBatches of one partition, as RecordBatches of `output`."""
         for batch in streams_in(batches, self.bound.schema, self.keys, pieces=self.pieces):
-            found = self.output_of(batch, run(self.bound, batch))
+            work = Work()
+            matches = run(self.bound, batch, work=work, settings=self.settings)
+            tell_dropped(self.bound, work)
+            found = self.output_of(batch, matches)
             yield from found.to_batches(max_chunksize=OUTPUT_BATCH_ROWS)
 
     def output_of(self, batch: EventBatch, matches: Matches) -> Any:
@@ -82,6 +88,16 @@ class Detection:
         if self.composite:
             table = as_events(table, bound, batch, matches)
         return as_declared(table, self.output)
+
+
+def tell_dropped(bound: BoundQuery, work: Work) -> None:
+    """Log what a cap made the engine forget."""
+    if work.n_dropped:
+        _log.warning(
+            "%d partial matches were dropped, so matches may be missing: max_partial_matches of the settings, in %s",
+            work.n_dropped,
+            bound.text,
+        )
 
 
 def streams_in(batches: Iterator[Any], schema: Schema, keys: tuple[str, ...], *, pieces: bool) -> Iterator[EventBatch]:

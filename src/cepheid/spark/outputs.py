@@ -8,6 +8,7 @@ from pyspark.sql import Observation
 
 from cepheid.engine.outputs import MATCHES, REJECTED, TIMED_OUT, Outputs
 from cepheid.engine.session import prepare
+from cepheid.engine.settings import Settings
 from cepheid.errors import QueryError
 from cepheid.language.bound import BoundQuery
 from cepheid.spark import batch
@@ -45,6 +46,7 @@ def detect_outputs(
     asked: frozenset[str],
     n_partitions: int | None,
     observation: Observation | None,
+    settings: Settings,
 ) -> Outputs:
     """The outputs of a bound query that are asked for, each found in a pass of its own when it is used.
 
@@ -55,10 +57,10 @@ def detect_outputs(
         prepare(bound, timed_out=True)
     matches = None
     if MATCHES in asked:
-        matches = batch.detect(events, bound, n_partitions=n_partitions, observation=observation)
+        matches = batch.detect(events, bound, n_partitions=n_partitions, observation=observation, settings=settings)
     return Outputs(
         matches=matches,
-        timed_out=timed_out(events, bound, n_partitions) if TIMED_OUT in asked else None,
+        timed_out=timed_out(events, bound, n_partitions, settings) if TIMED_OUT in asked else None,
         rejected=rejected(events, bound) if REJECTED in asked else None,
     )
 
@@ -69,15 +71,16 @@ def detect_outputs_of_set(
     asked: frozenset[str],
     n_partitions: int | None,
     observation: Observation | None,
+    settings: Settings,
 ) -> DetectedOutputs:
     """The same for each query of a set; those that are spread alike share a pass for their matches."""
     matches = None
     if MATCHES in asked:
-        matches = detect_set(events, bounds, n_partitions=n_partitions, observation=observation)
+        matches = detect_set(events, bounds, n_partitions=n_partitions, observation=observation, settings=settings)
     found = {}
     for name, bound in bounds.items():
         try:
-            others = detect_outputs(events, bound, asked - {MATCHES}, n_partitions, None)
+            others = detect_outputs(events, bound, asked - {MATCHES}, n_partitions, None, settings)
         except QueryError as error:
             raise error.located(bound.text, name) from None
         found[name] = Outputs(None if matches is None else matches[name], others.timed_out, others.rejected)

@@ -18,12 +18,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from cepheid.engine.output_schema import output_schema
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.together import Together
 from cepheid.events.arrow_memory import array_of
 from cepheid.language.bound import BoundQuery
 from cepheid.spark import batch
 from cepheid.spark.frames import Events
-from cepheid.spark.operator import OUTPUT_BATCH_ROWS, Detection, streams_in
+from cepheid.spark.operator import OUTPUT_BATCH_ROWS, Detection, streams_in, tell_dropped
 from cepheid.spark.shipment import through
 
 TAG = "query"
@@ -68,9 +69,11 @@ class SetDetection:
         """The matches in the RecordBatches of one partition, as tagged RecordBatches."""
         first = self.detections[0]
         for events in streams_in(batches, first.bound.schema, first.keys, pieces=first.pieces):
-            together = Together(events)
+            together = Together(events, settings=first.settings)
             for number, detection in enumerate(self.detections):
-                found = detection.output_of(events, together.run(str(number), detection.bound).matches)
+                run = together.run(str(number), detection.bound)
+                tell_dropped(detection.bound, run.works[-1])
+                found = detection.output_of(events, run.matches)
                 for part in found.to_batches(max_chunksize=OUTPUT_BATCH_ROWS):
                     yield self._tagged(number, part)
 
@@ -91,6 +94,7 @@ def detect_set(
     *,
     n_partitions: int | None = None,
     observation: Observation | None = None,
+    settings: Settings = DEFAULTS,
 ) -> Detected:
     """The matches of each query of a set, parameters filled in; see `cepheid.spark.detect.detect`."""
     groups: dict[object, list[str]] = {}
@@ -102,9 +106,11 @@ def detect_set(
     for names in groups.values():
         if len(names) == 1:
             bound = bounds[names[0]]
-            found[names[0]] = batch.detect(events, bound, n_partitions=n_partitions, observation=observation)
+            found[names[0]] = batch.detect(
+                events, bound, n_partitions=n_partitions, observation=observation, settings=settings
+            )
         else:
-            tagged, columns = _tagged(events, [bounds[name] for name in names], n_partitions, observation)
+            tagged, columns = _tagged(events, [bounds[name] for name in names], n_partitions, observation, settings)
             shared.append(tagged)
             for number, name in enumerate(names):
                 rows = tagged.where(F.col(TAG) == F.lit(number))
@@ -114,7 +120,11 @@ def detect_set(
 
 
 def _tagged(
-    events: Events, bounds: list[BoundQuery], n_partitions: int | None, observation: Observation | None
+    events: Events,
+    bounds: list[BoundQuery],
+    n_partitions: int | None,
+    observation: Observation | None,
+    settings: Settings,
 ) -> tuple[DataFrame, list[list[str]]]:
     """The matches of queries that are spread alike, tagged and persisted; and the names of the columns of each."""
     placed = batch.place(events, bounds, n_partitions, observation)
@@ -122,7 +132,7 @@ def _tagged(
     detections, names = [], []
     for number, bound in enumerate(placed.bounds):
         declared, output = batch.declared_schema(output_schema(bound, placed.schema.arrow))
-        detections.append(Detection(bound, output, keys=placed.keys, pieces=placed.pieces))
+        detections.append(Detection(bound, output, keys=placed.keys, pieces=placed.pieces, settings=settings))
         names.append(declared.names)
         plain = [spark.StructField(f"c{i}", field.dataType, True) for i, field in enumerate(declared.fields)]
         fields.append(spark.StructField(f"q{number}", spark.StructType(plain), True))
