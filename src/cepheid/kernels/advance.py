@@ -84,6 +84,7 @@ from cepheid.kernels.layout import (
     P_KEEP,
     P_LIST_EDGES,
     P_LISTS,
+    P_LOGS,
     P_MIXED,
     P_N_BUFFERS,
     P_N_LISTS,
@@ -185,7 +186,11 @@ def take(
             pool[slot + RUN_ROW] = NO_ROW
         if one_start:
             pool[slot + RUN_ROW] = made_id
+        if plan[P_MIXED]:
+            pool[slot + RUN_LAST] = current
+            pool[slot + RUN_LAST_US] = time
     mode, tells = plan[state + ACCEPTS], plan[P_TELLS]
+    hung = False
     if not one_start and (tells == TELLS_ALL or (tells and mode == REJECTS)):
         hang(made_id, made, plan, pool)
     if mode != REJECTS:
@@ -199,7 +204,10 @@ def take(
                     break
             if accepted == 2 and not one_start and tells != TELLS_ALL:
                 hang(made_id, made, plan, pool)
+                hung = True
             if over or (accepted and mode != ACCEPTS_ALSO):
+                if hung and plan[P_MIXED]:
+                    pool[made + run_field + 2] = GROWN  # it takes no more
                 if run_field >= 0 and one_start and accepted != 2:
                     end_run(made, current, time, plan, pool)
                 return True
@@ -207,7 +215,7 @@ def take(
         slot = pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
         pool[slot + RUN_LAST] = current
         pool[slot + RUN_LAST_US] = time
-    if mode == ACCEPTS_LATE and not one_start:
+    if not (one_start or hung) and (mode == ACCEPTS_LATE or (plan[P_MIXED] and plan[P_LOGS])):
         hang(made_id, made, plan, pool)
     link(made_id, made, target, plan, pool, ints, nulls)
     if plan[state + TWIN] >= 0:

@@ -159,16 +159,16 @@ def _log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
     """Write when the run at ``pool[slot:]`` ended, as far as no row that hangs on it has to say.
 
     Under ``next`` it was with an event, if no row is left; under ``any`` when the window of the last row closed that
-    could go on.
+    could go on. Under prefixes each row that could go on hangs on the run.
     """
     last = pool[slot + RUN_LAST]
     if last < 0:
         return
     ended = pool[slot + RUN_LAST_US]
-    if not plan[P_ONE_START]:
+    if not (plan[P_ONE_START] or plan[P_MIXED]):
         ended = _closing(pool[slot + RUN_START], ended, plan)
         last = by_time(last, plan)
-    elif pool[slot + RUN_ROW] != NO_ROW:
+    elif plan[P_ONE_START] and pool[slot + RUN_ROW] != NO_ROW:
         return
     emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, last, plan, pool, out)
 
@@ -238,6 +238,8 @@ def fire(
         DONE, or OUTPUT_FULL: make room and call again.
     """
     horizon, tells, logs = plan[P_HORIZON], plan[P_TELLS], plan[P_LOGS]
+    each_logs = logs != 0 and plan[P_MIXED] != 0
+    n_logs = 2 if each_logs else logs
     while pool[M_RUN_TAIL] < pool[M_RUN_HEAD]:
         run = pool[M_RUN_TAIL]
         slot = pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
@@ -253,9 +255,9 @@ def fire(
         while row_id >= 0:
             row = row_of(row_id, plan, pool)
             length = pool[row + STATE] >> LENGTH_SHIFT
-            if pool[M_N_ENTRIES] + length + logs > pool[M_OUT_ENTRIES]:
+            if pool[M_N_ENTRIES] + length + n_logs > pool[M_OUT_ENTRIES]:
                 return OUTPUT_FULL
-            if pool[M_N_MATCHES] + logs >= pool[M_OUT_MATCHES]:
+            if pool[M_N_MATCHES] + n_logs >= pool[M_OUT_MATCHES]:
                 return OUTPUT_FULL
             state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
             told = False
@@ -287,6 +289,13 @@ def fire(
                 if left or tells == TELLS_ALL:
                     decider = TIMED_OUT if left else NOT_LEFT
                     emit(row_id, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
+            if each_logs and pool[row + plan[P_RUN_FIELD] + 2] != GROWN:
+                if plan[state + NEIGHBOURS]:
+                    emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, pool[row + EVENT], NEIGHBOUR, plan, pool, out)
+                else:
+                    decider = by_time(pool[row + EVENT], plan)
+                    ended = deadline(row, plan, pool, ints)
+                    emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, decider, plan, pool, out)
             if logs and not told and (plan[P_ONE_START] or broken_from != broken_to):
                 _log_row(
                     row,

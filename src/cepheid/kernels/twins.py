@@ -10,6 +10,7 @@ from cepheid.kernels.layout import (
     LENGTH_SHIFT,
     LINKS,
     M_HEAD,
+    P_LOGS,
     P_N_REALS,
     P_REGISTERS,
     P_ROW_WIDTH,
@@ -53,6 +54,6 @@ def add_twin(
     pool[copy + STATE] = twin | (pool[made + STATE] >> LENGTH_SHIFT << LENGTH_SHIFT)
     if plan[P_N_REALS]:
         tally(COPY_REALS, copy, made, 0, 0, plan, pool, reals, ints, floats, nulls)
-    if plan[plan[P_STATES] + twin * STATE_WIDTH + ACCEPTS] == ACCEPTS_LATE:
+    if plan[P_LOGS] or plan[plan[P_STATES] + twin * STATE_WIDTH + ACCEPTS] == ACCEPTS_LATE:
         hang(copy_id, copy, plan, pool)
     link(copy_id, copy, twin, plan, pool, ints, nulls)

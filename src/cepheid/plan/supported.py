@@ -9,9 +9,7 @@ from cepheid.language.tree import (
     Node,
     Pattern,
     Repeat,
-    SkipMode,
 )
-from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import has_remote, references
 
 MAX_ELEMENTS = 62  # elements are bits of an int64
@@ -35,8 +33,6 @@ def require_supported(bound: BoundQuery) -> None:
         NotSupportedError: it names the operator and its place in the text.
     """
     _require_pattern(bound, bound.pattern)
-    if bound.skip.mode is not SkipMode.NONE and has_prefixes(bound):
-        raise _refuse(bound, f"AFTER MATCH {bound.skip.mode.value} with prefixes on elements", bound.skip)
     if bound.inner is not None:
         require_supported(bound.inner)
     for conjunct in bound.conjuncts:
