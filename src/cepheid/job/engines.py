@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from cepheid.connectors.rejected import N_RAW_MAX, REJECTED_SCHEMA
 from cepheid.connectors.writing import rows_of
+from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import DataError, NoMatchWarning
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
@@ -57,6 +58,7 @@ def match_local(
     named: Mapping[str, Query] | None = None,
     others: Sequence[str] = (),
     timed_out: bool = False,
+    settings: Settings = DEFAULTS,
 ) -> Found:
     """The matches, found in this process.
 
@@ -69,6 +71,10 @@ def match_local(
         named: further queries, which may stand behind FROM.
         others: the names of those whose own matches are wanted, too.
         timed_out: find what timed out of the query itself, too.
+        settings: how much each query may hold.
+
+    Warns:
+        UserWarning: partial matches were dropped, as the settings allow.
     """
     from cepheid.local import run_set
 
@@ -84,7 +90,11 @@ def match_local(
         queries=rest,
         reject_null_keys=null_keys,
         timed_out=(MAIN,) if timed_out else (),
+        settings=settings,
     )
+    n_dropped = sum(result.n_dropped for result in results.values())
+    if n_dropped:
+        warnings.warn(f"{n_dropped} partial matches were dropped, so matches may be missing", stacklevel=2)
     result = results[MAIN]
     rows = result.rejected["row"].to_pylist()
     rejected = _as_rejected(result.rejected, _raw_events(tables, rows))
@@ -154,6 +164,7 @@ def match_spark(
     named: Mapping[str, Query] | None = None,
     others: Sequence[str] = (),
     timed_out: bool = False,
+    settings: Settings = DEFAULTS,
 ) -> Found:
     """The matches, found by Spark on this machine; see `match_local`.
 
@@ -174,6 +185,7 @@ def match_spark(
         "type": schema.type,
         "order": list(schema.order) or [_ROW],
         "parameters": parameters,
+        "settings": settings,
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoMatchWarning)  # the report has them

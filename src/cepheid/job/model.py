@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from cepheid.connectors.column_types import column_type
+from cepheid.engine.settings import MAX_PARTIAL_MATCHES, OnCap, Settings
 from cepheid.errors import SchemaError
 from cepheid.events.schema import TIME_UNITS
 
@@ -198,6 +199,25 @@ class SinkSection(_Section):
         return self
 
 
+class SettingsSection(_Section):
+    """``[settings]``: how much each query may hold, as `cepheid.Settings`.
+
+    Attributes:
+        max_partial_matches: at once; on Spark, in each task.
+        max_partial_matches_per_key: for each value of SAME.
+        on_cap: what happens above that.
+    """
+
+    max_partial_matches: Annotated[int, Field(ge=1)] = MAX_PARTIAL_MATCHES
+    max_partial_matches_per_key: Annotated[int, Field(ge=1)] | None = None
+    on_cap: OnCap = "error"
+
+    @property
+    def settings(self) -> Settings:
+        """The same for the engine."""
+        return Settings(self.max_partial_matches, self.max_partial_matches_per_key, self.on_cap)
+
+
 class JobFile(_Section):
     """A job file; its keys are its attributes.
 
@@ -209,6 +229,7 @@ class JobFile(_Section):
         parameters: of the query, by name.
         sink: where matches go.
         rejected: where events go that cannot be read; they are only counted where it is not given.
+        settings: how much each query may hold.
     """
 
     engine: Literal["local", "spark"] = "local"
@@ -218,6 +239,7 @@ class JobFile(_Section):
     parameters: dict[Name, object] = {}
     sink: SinkSection = SinkSection()
     rejected: RejectedSection | None = None
+    settings: SettingsSection = SettingsSection()
 
     @property
     def rejected_events(self) -> RejectedSection | None:

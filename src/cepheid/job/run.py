@@ -119,7 +119,14 @@ def run(
     timed_out = job.model.sink.timed_out is not None
     if job.model.engine == "spark":
         found = match_spark(
-            events.tables, job.query, events.schema, values, named=job.named, others=others, timed_out=timed_out
+            events.tables,
+            job.query,
+            events.schema,
+            values,
+            named=job.named,
+            others=others,
+            timed_out=timed_out,
+            settings=job.model.settings.settings,
         )
     else:
         null_keys = job.model.rejected_events is not None and job.model.rejected_events.null_keys
@@ -132,6 +139,7 @@ def run(
             named=job.named,
             others=others,
             timed_out=timed_out,
+            settings=job.model.settings.settings,
         )
     match_s = time.perf_counter() - began
 
