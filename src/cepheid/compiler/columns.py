@@ -373,9 +373,9 @@ def _gather(
     grid = ints[:int_nulls].reshape(k.FIRST_COLUMN + n_ints, kept)
     masks: list[Bools] = []
 
-    def fill(target: NDArray[Any], values: NDArray[Any]) -> None:
+    def fill(target: NDArray[Any], values: NDArray[Any], *, of_all: bool) -> None:
         """From values of all events, or of the selected ones."""
-        if selected is None or len(values) == kept:
+        if selected is None or not of_all:
             target[:] = values
         elif values.dtype != target.dtype:
             target[:] = values.take(selected)
@@ -383,10 +383,11 @@ def _gather(
             values.take(selected, out=target, mode="clip")  # which asks for no copy of the target
 
     counted = None
+    in_windows = clocks is not None  # then there may be as many copies of the selected events as events in all
     if clocks is None:
         counted = _counted(compiled, batch, partition, null_keys)
         clocks = _clocks(compiled, batch, counted)
-    fill(grid[k.TIME_COLUMN], clocks[0])
+    fill(grid[k.TIME_COLUMN], clocks[0], of_all=not in_windows)
     grid[k.FIT_COLUMN] = fit
     given = {TIME: clocks[0], OTHER_CLOCK: clocks[1], PARTITION: partition, **plain}
     for number, request in enumerate((*requests.ints, *requests.floats)):
@@ -399,12 +400,12 @@ def _gather(
         if request in given:
             source = given[request]
             assert source is not None
-            fill(target, source)
+            fill(target, source, of_all=request in plain or not (in_windows or len(source) == kept))
             continue
         values, valid = shaped(columns[request], request)
-        fill(target, values)
+        fill(target, values, of_all=False)
         if valid is not None:
-            missing = ~valid if selected is None or len(valid) == kept else ~valid[selected]
+            missing = ~valid
             if missing.any():
                 places[number] = len(masks)
                 masks.append(missing)
