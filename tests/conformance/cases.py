@@ -423,6 +423,12 @@ SETTLED = (
 
 REST = (
     Case("NOT of a group lies in its gap", "SEQ(A a, NOT SEQ(B b, C c), D d)", "A@1 B@2 C@3 D@4"),
+    Case(
+        "UNTIL closes a part of ANY",
+        "SEQ(A a, ANY(1, B+ b UNTIL b.x = 5, C c))",
+        "A@1 B@2(x=5) B@3(x=1) C@4",
+        ("a=A@1 c=C@4",),
+    ),
     Case("a prefix next in a strict query", "SEQ(A a, next C c) POLICY strict", "A@1 B@2 C@3", ("a=A@1 c=C@3",)),
     Case(
         "SKIP TO NEXT: one match for each start",

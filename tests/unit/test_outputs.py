@@ -157,14 +157,6 @@ def test_an_output_that_does_not_exist():
         cep.match(TABLE, WAITING, **OPTIONS, outputs=())
 
 
-@pytest.mark.parametrize(
-    ("query", "what"),
-    [
-        ("SEQ(A a, strict B b) WITHIN 5", "prefix `strict`"),
-        ("SEQ(A a, B+ b UNTIL b.v = 5, C c) WITHIN 5", "UNTIL"),
-        ("SEQ(A a, NOT SEQ(B b, C c), A d) WITHIN 5", "NOT of a group"),
-    ],
-)
-def test_what_cannot_be_told_yet_is_refused_by_name(query: str, what: str):
-    with pytest.raises(NotSupportedError, match=what):
-        cep.match(TABLE, query, **OPTIONS, outputs="timed_out")
+def test_what_cannot_be_told_yet_is_refused_by_name():
+    with pytest.raises(NotSupportedError, match="prefix `strict`"):
+        cep.match(TABLE, "SEQ(A a, strict B b) WITHIN 5", **OPTIONS, outputs="timed_out")

@@ -23,6 +23,7 @@ from cepheid.compiler.requests import (
     Register,
     Requests,
     Shape,
+    leaf_of,
     shape_of,
 )
 from cepheid.compiler.scope import LAST_EVENT, Scope
@@ -32,7 +33,6 @@ from cepheid.language.tree import (
     Aggregate,
     Arithmetic,
     At,
-    Attribute,
     Call,
     Compare,
     Conjunction,
@@ -44,7 +44,6 @@ from cepheid.language.tree import (
     LiteralKind,
     Negation,
     Negative,
-    walk,
 )
 from cepheid.plan.automaton import Automaton, Test
 from cepheid.plan.references import references
@@ -135,19 +134,6 @@ class Lowering:
 
     # --- leaves -----------------------------------------------------------------------------------
 
-    def _leaf(self, expression: Expression) -> tuple[str, At] | None:
-        """The variable and element that an expression is about, where that is one event alone."""
-        about: tuple[str, At] | None = None
-        for node in walk(expression):
-            if isinstance(node, Aggregate):
-                return None
-            if isinstance(node, Attribute):
-                assert node.variable is not None
-                if about not in (None, (node.variable, node.at)):
-                    return None
-                about = (node.variable, node.at)
-        return about
-
     def _leaf_column(self, expression: Expression, shape: Shape) -> int:
         return self.requests.leaf(expression, shape, self.bound.types)
 
@@ -155,7 +141,7 @@ class Lowering:
         """Write a comparison of two leaves as one instruction, where it is one."""
         if not isinstance(expression, Compare):
             return False
-        left, right = self._leaf(expression.left), self._leaf(expression.right)
+        left, right = leaf_of(expression.left), leaf_of(expression.right)
         if left is None or right is None:
             return False
         shape = self._common(expression.left, expression.right)
@@ -208,7 +194,7 @@ class Lowering:
 
     def _emit_as(self, expression: Expression, scope: Scope, wanted: Shape) -> None:
         """Write an expression so that its value has a given shape."""
-        leaf = self._leaf(expression)
+        leaf = leaf_of(expression)
         if leaf is not None and not isinstance(expression, Literal):
             operand = scope.operand(*leaf)
             column = self._leaf_column(expression, wanted)
@@ -333,7 +319,7 @@ class Lowering:
         comparison = Compare(operator, left, right)
         if self._fused(comparison, scope):
             return
-        about = self._leaf(comparison)
+        about = leaf_of(comparison)
         if about is not None:  # one of several options of IN
             operand = scope.operand(*about)
             column = self.requests.of(comparison, BOOL, INT_SHAPE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
 from cepheid.events.types import INT, TIMESTAMP, DataType, Kind
-from cepheid.language.tree import At, Attribute, Call, Expression, Node, walk
+from cepheid.language.tree import Aggregate, At, Attribute, Call, Conjunction, Disjunction, Expression, Node, walk
 
 
 class Register(Enum):
@@ -140,3 +140,25 @@ def detached(node: Expression) -> Expression:
         elif isinstance(value, Node):
             changes[item.name] = detached(value)  # type: ignore[arg-type]
     return replace(node, **changes) if changes else node  # type: ignore[arg-type]
+
+
+def leaf_of(expression: Expression) -> tuple[str, At] | None:
+    """The variable and element that an expression is about, where it is a column of that event's; else None.
+
+    Where the event is absent, a column is, too. So an operand of AND or OR must not read no event at all: it would have
+    to count alone then.
+    """
+    about: tuple[str, At] | None = None
+    for node in walk(expression):
+        if isinstance(node, Aggregate):
+            return None
+        if isinstance(node, Conjunction | Disjunction):
+            for operand in node.operands:
+                if not any(isinstance(part, Attribute | Aggregate) for part in walk(operand)):
+                    return None
+        if isinstance(node, Attribute):
+            assert node.variable is not None
+            if about not in (None, (node.variable, node.at)):
+                return None
+            about = (node.variable, node.at)
+    return about

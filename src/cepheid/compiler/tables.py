@@ -25,7 +25,7 @@ from cepheid.compiler.requests import (
 from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
-from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, End, State
+from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, End, Reads, State
 from cepheid.plan.build import build
 
 MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
@@ -37,6 +37,9 @@ ACCEPT_CODES = {
     Accepting.LATE: k.ACCEPTS_LATE,
     Accepting.ALSO: k.ACCEPTS_ALSO,
 }
+
+
+READS_CODES = {Reads.BETWEEN: 0, Reads.TO_CURRENT: k.READS_TO_CURRENT, Reads.CURRENT: k.READS_CURRENT}
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class _Compiler:
         made = [self._made_guards(edge) for edge in automaton.edges]
         ends = [self._ends_of(state) for state in automaton.states]
         closings = [self._closing_guards(state) for state in automaton.states]
+        closed_by = [self._add_absences(state.closers) for state in automaton.states]
         list_ranges = [(0, 0)] * len(automaton.states)
         if automaton.strict:
             ways = write_runs(automaton, self.partition_column, ends, self.keys, self.lists, self.list_edges)
@@ -132,8 +136,8 @@ class _Compiler:
             )
         state_rows = []
         bare = automaton.bare_states
-        for state, (ends_from, ends_to), closing, (lo, hi), way_range in zip(
-            automaton.states, ends, closings, list_ranges, ways, strict=True
+        for state, (ends_from, ends_to), closing, (lo, hi), way_range, closers in zip(
+            automaton.states, ends, closings, list_ranges, ways, closed_by, strict=True
         ):
             closes = state.full_at is not None and (
                 state.ends_when_full or state.closing_tests or state.closing_absences
@@ -156,6 +160,7 @@ class _Compiler:
                     *way_range,
                     -1 if state.twin is None else state.twin,
                     int(state.neighbours),
+                    *closers,
                 ]
             )
         place_registers(registers_at, self.tables, self.keys, self.absences, self.ends, self.lists)
@@ -332,7 +337,17 @@ class _Compiler:
                     source = (k.FROM_ROW, LAST_EVENT)
                 self.keys.append([*source, self.partition_column])
             made.append(
-                [number, *left, *right, *tried, probe_from, len(self.keys), int(absence.fatal), int(absence.inner)]
+                [
+                    number,
+                    *left,
+                    *right,
+                    *tried,
+                    probe_from,
+                    len(self.keys),
+                    int(absence.fatal),
+                    int(absence.inner),
+                    READS_CODES[absence.reads],
+                ]
             )
         first = len(self.absences)
         self.absences.extend(made)

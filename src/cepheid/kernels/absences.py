@@ -13,6 +13,7 @@ from cepheid.kernels.layout import (
     DONE,
     EVENT,
     FATAL,
+    FIT_COLUMN,
     GAP_REOPENED,
     GROUP_ENDS,
     GROUP_HEADER,
@@ -30,6 +31,7 @@ from cepheid.kernels.layout import (
     LEFT_ARG,
     LEFT_SOURCE,
     M_BASE,
+    M_CURRENT,
     M_GROUPS,
     M_KEPT,
     M_KEPT_CAPACITY,
@@ -49,6 +51,8 @@ from cepheid.kernels.layout import (
     P_WITHIN,
     PROBE_FROM,
     PROBE_TO,
+    READS,
+    READS_CURRENT,
     RIGHT_ARG,
     RIGHT_SOURCE,
     START,
@@ -101,6 +105,31 @@ def _bind_group(header: int, group: int, pool: Ints, ints: Ints) -> int:
     return ints[at]
 
 
+@kernel()
+def _closes(
+    at: int,
+    row_id: int,
+    row: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    large: Helper,
+) -> bool:
+    """Whether the event that is being taken breaks the absence at ``plan[at:]``."""
+    current = pool[M_CURRENT]
+    fit = ints[FIT_COLUMN * pool[M_N_EVENTS] + current - pool[M_BASE]]
+    if not (fit >> plan[plan[P_BUFFERS] + plan[at + NEGATED] * BUFFER_WIDTH + BUFFER_ELEMENT]) & 1:
+        return False
+    pool[M_TRIED] = current
+    for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
+        if not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
+            return False
+    return True
+
+
 @kernel(entry=True)
 def free_of(
     first: int,
@@ -122,6 +151,11 @@ def free_of(
     row = row_of(row_id, plan, pool)
     for k in range(first, last):
         at = plan[P_ABSENCES] + k * ABSENCE_WIDTH
+        if plan[at + READS]:
+            if _closes(at, row_id, row, plan, pool, reals, ints, floats, nulls, large):
+                return -plan[at + FATAL]
+            if plan[at + READS] == READS_CURRENT:
+                continue
         left = locate(plan[at + LEFT_SOURCE], plan[at + LEFT_ARG], row, pool)
         trailing = plan[at + RIGHT_SOURCE] < 0
         right = INT_MAX

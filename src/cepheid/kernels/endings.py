@@ -7,6 +7,8 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ACCEPTS,
     ACCEPTS_LATE,
+    CLOSERS_FROM,
+    CLOSERS_TO,
     DONE,
     DROPPED,
     END_WIDTH,
@@ -210,6 +212,28 @@ def _log_row(
     emit(NO_ROW, first, NO_ELEMENT, decided, decider, plan, pool, out)
 
 
+@kernel()
+def _closed_by(
+    state: int,
+    row_id: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    large: Helper,
+    free: Free,
+) -> int:
+    """The event that closed the last loop in which a row could go on (UNTIL), or -1."""
+    closer = -1
+    for k in range(plan[state + CLOSERS_FROM], plan[state + CLOSERS_TO]):
+        if free(k, k + 1, row_id, plan, pool, reals, ints, floats, nulls, large) == 1:
+            return -1
+        closer = max(closer, pool[M_TRIED])
+    return closer
+
+
 @kernel(entry=True)
 def fire(
     until: int,
@@ -278,14 +302,21 @@ def fire(
                         if late and plan[state + NEIGHBOURS] and first == last:
                             emit(whole, -1, -1, pool[row + EVENT], NEIGHBOUR, plan, pool, out)
                         else:
-                            decider = by_time(pool[row + EVENT], plan)
-                            emit(whole, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
+                            decided, decider = deadline(row, plan, pool, ints), by_time(pool[row + EVENT], plan)
+                            closer = -1
+                            if first == last:
+                                closer = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
+                            if closer >= 0:
+                                decided, decider = _time_of(closer, pool, ints), closer
+                            emit(whole, -1, -1, decided, decider, plan, pool, out)
                         told = True
                         break
                     if plan[state + ACCEPTS] != ACCEPTS_LATE:
                         broken_from, broken_to, broken = first, last, whole
             if tells and not told:
                 left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] != GROWN
+                if left:  # what its own rules have ended does not time out
+                    left = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free) < 0
                 if left or tells == TELLS_ALL:
                     decider = TIMED_OUT if left else NOT_LEFT
                     emit(row_id, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)

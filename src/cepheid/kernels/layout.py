@@ -276,7 +276,10 @@ TRIED_FROM, TRIED_TO = 5, 6
 PROBE_FROM, PROBE_TO = 7, 8  # keys with which the buffer is probed
 FATAL = 9  # 1: once it fails it fails for every later event, so the partial match can be forgotten
 INNER = 10  # 1: not where the gap has no left neighbour
-ABSENCE_WIDTH = 11
+READS = 11  # one of the following
+READS_TO_CURRENT = 1  # the event that is being taken is tried too (UNTIL)
+READS_CURRENT = 2  # it alone is tried
+ABSENCE_WIDTH = 12
 GAP_OPEN = -1  # as RIGHT_SOURCE: the gap ends with the window
 GAP_REOPENED = -2  # the same, if the events that were given back closed it; RIGHT_ARG: the register of its right end
 
@@ -321,7 +324,9 @@ WAYS_FROM, WAYS_TO = 14, 15  # under `strict`: into the table `list_edges`: edge
 # Under prefixes:
 TWIN = 16  # the state of a copy that leaves a loop in which this one goes on, or -1
 NEIGHBOURS = 17  # 1: what is not extended by the next event ends there
-STATE_WIDTH = 18
+# Absences: once all are broken, nothing more can be taken.
+CLOSERS_FROM, CLOSERS_TO = 18, 19
+STATE_WIDTH = 20
 
 # --- ends of matches: rows of the table `ends` ------------------------------------------------------------
 END_FROM = 0  # what must hold: conditions (from, to) and absences (from, to)

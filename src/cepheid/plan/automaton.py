@@ -103,6 +103,14 @@ class CountTest:
     most: int | None = None
 
 
+class Reads(Enum):
+    """Which events an absence is about."""
+
+    BETWEEN = "those in the gap"
+    TO_CURRENT = "those in the gap, and the event being taken"
+    CURRENT = "the event being taken"
+
+
 class Anchor(Enum):
     """Where an end of the gap of a NOT is found."""
 
@@ -124,6 +132,7 @@ class Absence:
         fatal: a NOT that fails fails for every later event too, so the partial match is lost.
         inner: it is tested only where the gap has a left neighbour (`plan.graph`).
         gap: the number of the NOT (`plan.graph`).
+        reads: the event being taken is tried too, or alone: it may close the loop that would take it (UNTIL).
     """
 
     negated: int
@@ -133,6 +142,7 @@ class Absence:
     fatal: bool
     inner: bool = False
     gap: int = -1
+    reads: Reads = Reads.BETWEEN
 
 
 @dataclass(frozen=True)
@@ -222,6 +232,7 @@ class State:
         ways: under `strict`, edges and ends in the order of preference: an edge by its number, end i as -1 - i.
         twin: under prefixes, the state of a copy that leaves a loop while this one goes on in it; or None.
         neighbours: under prefixes, all edges are strict: the next event decides what becomes of it.
+        closers: where loops with UNTIL alone can go on: once each of these is broken, nothing more can be taken.
     """
 
     index: int
@@ -240,6 +251,7 @@ class State:
     ways: tuple[int, ...] = ()
     twin: int | None = None
     neighbours: bool = False
+    closers: tuple[Absence, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,8 @@ def _flatten(pattern: Pattern) -> list[Pattern]:
 def _is_plain(bound: BoundQuery) -> bool:
     """Whether a query is a sequence of elements, loops on elements and NOTs between them, as `_Builder` runs it."""
     parts = _flatten(bound.pattern)
+    if any(isinstance(part, Repeat) and part.until is not None for part in parts):
+        return False
     if bound.policy is Policy.STRICT or has_prefixes(bound):
         return False
     if not all(isinstance(p, Event) or (isinstance(p, Repeat | Not) and isinstance(p.part, Event)) for p in parts):

@@ -30,6 +30,7 @@ from cepheid.plan.automaton import (
     Test,
 )
 from cepheid.plan.graph_conditions import Condition, GraphConditions
+from cepheid.plan.graph_until import GraphUntil
 from cepheid.plan.pattern_terms import PatternTerms
 from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.retention import limits_of
@@ -105,8 +106,10 @@ class _Graph:
             named.gaps,
         )
         self.conditions.groups = self.groups
+        self.until = GraphUntil(self.bound, named, len(self.numbers))
         variants = [pattern] if self.any or self.strict else self._variants(pattern)
-        if max(len(self.elements) + len(self.gap_elements), len(self.slots)) > MAX_ELEMENTS:
+        n_negated = len(self.gap_elements) + len(self.until.elements)
+        if max(len(self.elements) + n_negated, len(self.slots)) > MAX_ELEMENTS:
             raise self._refused(f"a pattern of more than {MAX_ELEMENTS} elements", "split the pattern")
         starts = [self._explore(variant) for variant in variants]
         self._find_known(starts)
@@ -118,8 +121,8 @@ class _Graph:
         n_positive = len(self.elements)
         negated = [self._negated(n_positive + i, gap) for i, gap in enumerate(self.gap_elements)]
         return Automaton(
-            bound=self.bound,
-            elements=(*self.elements, *negated),
+            bound=self.until.bound,
+            elements=(*self.elements, *negated, *self.until.elements),
             n_positive=n_positive,
             states=tuple(self._state(node) for node in self.nodes.values()),
             edges=tuple(edges[number] for number in range(len(edges))),
@@ -127,7 +130,10 @@ class _Graph:
             partition=self.bound.partition,
             **limits_of(self.bound.window),
             constants=tuple(self.conditions.constants),
-            variables=tuple(self._variable(name, number) for name, number in self.numbers.items()),
+            variables=(
+                *(self._variable(name, number) for name, number in self.numbers.items()),
+                *self.until.variables,
+            ),
             further_starts=tuple(tuple(step.number for step in steps) for steps in starts[1:]),
             graph=True,
             leading=bool(self.leading),
@@ -318,16 +324,17 @@ class _Graph:
                         condition, after, taken, fixed=taken if self.conditions.is_loop(taken) else None
                     )
                 )
+        element, last = step.way.element, None if step.source is None else step.source.last
         return Edge(
             source=None if step.source is None else self.nodes[step.source].number,
             target=self.nodes[step.target].number,
-            element=step.way.element if step.way.element is not None else -1,
+            element=element if element is not None else -1,
             entering=False,
             skipped=(),
             forks=self._forks(step),
             counts=(),
             tests=tuple(tests),
-            absences=(),
+            absences=self.until.absences(element, last),
             remembers=step.way.gaps,
             made_tests=tuple(made),
             made_absences=tuple(self._absences(step, before, after)),
@@ -421,7 +428,13 @@ class _Graph:
             ways=self._in_order(node, ways) if self.strict else (),
             twin=None if node.twin is None else self.nodes[node.twin].number,
             neighbours=self.mixed and all(self._policy(step.way) is Policy.STRICT for step in node.steps),
+            closers=self._closers(node) if accepting in (Accepting.LATE, Accepting.NO) else (),
         )
+
+    def _closers(self, node: _Node) -> tuple[Absence, ...]:
+        if self.strict:
+            return ()  # what is closed has no way on
+        return self.until.closers((way.element for way in self._onward(node.key)), node.key.last)
 
     def _complete_at_once(self, ways: Sequence[Way], first_end: int | None) -> bool:
         """Under prefixes: nothing but forks comes before the end."""

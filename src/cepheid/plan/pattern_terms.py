@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cepheid.language.bound import Conjunct
-from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Repeat, Seq
+from cepheid.language.tree import And, AnyOf, Event, Expression, Not, Or, Pattern, Repeat, Seq
 from cepheid.plan.automaton import Element
 from cepheid.plan.terms import Branches, Gap, Loop, One, Quantifier, Shuffle, Term, Terms, chain
 
@@ -18,6 +18,8 @@ class PatternTerms:
         elements: the positive elements; equal ones of exclusive branches are one.
         groups: variable -> the quantified groups around it.
         gaps: what stands under each NOT.
+        loops: the loops with UNTIL.
+        loop_of: element -> the loop with UNTIL that takes it, by its number.
     """
 
     def __init__(self, singles: Mapping[str, tuple[Conjunct, ...]]) -> None:
@@ -32,6 +34,8 @@ class PatternTerms:
         self.groups: dict[str, set[int]] = {}
         self.n_groups = 0
         self.gaps: list[Pattern] = []
+        self.loops: list[Repeat] = []
+        self.loop_of: dict[int, int] = {}
 
     def term(self, pattern: Pattern, around: tuple[int, ...] = ()) -> Term:
         """The term of a pattern that stands in the quantified groups ``around``."""
@@ -51,10 +55,12 @@ class PatternTerms:
                 return Shuffle(count, tuple((self.term(part, around), False) for part in parts))
             case Repeat(part=part):
                 group = None
-                if not isinstance(part, Event):
+                if isinstance(part, Event):
+                    body: Term = One(self._element(part, around, pattern))
+                else:
                     group = self.n_groups
                     self.n_groups += 1
-                body = self.term(part, around if group is None else (*around, group))
+                    body = self.term(part, (*around, group))
                 names = frozenset(name for name, _ in self.terms.places(body))
                 self.terms.quantifiers.append(
                     Quantifier(pattern.minimum, pattern.maximum, pattern.greedy, body, names, group)
@@ -62,14 +68,22 @@ class PatternTerms:
                 return Loop(len(self.terms.quantifiers) - 1)
         raise AssertionError(f"no term for {type(pattern).__name__}")
 
-    def _element(self, event: Event, around: tuple[int, ...]) -> int:
+    def _element(self, event: Event, around: tuple[int, ...], loop: Repeat | None = None) -> int:
         """The number of the element: equal ones of exclusive branches are one."""
         assert event.name is not None
         self.groups.setdefault(event.name, set()).update(around)
+        until = None if loop is None else loop.until
         for element in self.elements:
-            if element.variable == event.name and (element.types, element.policy) == (event.types, event.policy):
+            same = element.variable == event.name and (element.types, element.policy) == (event.types, event.policy)
+            if same and self._until(element.index) == until:
                 return element.index
         singles = self.singles.get(event.name, ())
         self.elements.append(Element(len(self.elements), event.name, event.types, singles, policy=event.policy))
         self.terms.variables.append(event.name)
+        if loop is not None and until is not None:
+            self.loop_of[len(self.elements) - 1] = len(self.loops)
+            self.loops.append(loop)
         return len(self.elements) - 1
+
+    def _until(self, element: int) -> Expression | None:
+        return self.loops[self.loop_of[element]].until if element in self.loop_of else None

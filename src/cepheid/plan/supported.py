@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from cepheid.errors import NotSupportedError, Span
 from cepheid.language.bound import BoundQuery
-from cepheid.language.structure import patterns
-from cepheid.language.tree import (
-    Node,
-    Pattern,
-    Repeat,
-)
+from cepheid.language.tree import Node
 from cepheid.plan.references import has_remote, references
+from cepheid.plan.until import not_yet
 
 MAX_ELEMENTS = 62  # elements are bits of an int64
 
@@ -32,7 +28,9 @@ def require_supported(bound: BoundQuery) -> None:
     Raises:
         NotSupportedError: it names the operator and its place in the text.
     """
-    _require_pattern(bound, bound.pattern)
+    until = not_yet(bound)
+    if until is not None:
+        raise _refuse(bound, *until)
     if bound.inner is not None:
         require_supported(bound.inner)
     for conjunct in bound.conjuncts:
@@ -46,12 +44,3 @@ def require_supported(bound: BoundQuery) -> None:
         for reference in references(returned.expression).values():
             if reference.prev:
                 raise _refuse(bound, "prev(...) in RETURN", returned.expression)
-
-
-def _require_pattern(bound: BoundQuery, pattern: Pattern) -> None:
-    for part in patterns(pattern):
-        match part:
-            case Repeat(until=until) if until is not None:
-                raise _refuse(bound, "UNTIL", part)
-            case _:
-                continue

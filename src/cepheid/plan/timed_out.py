@@ -5,7 +5,7 @@ from __future__ import annotations
 from cepheid.errors import NotSupportedError
 from cepheid.language.bound import BoundQuery
 from cepheid.language.structure import patterns
-from cepheid.language.tree import Event, Node, Repeat
+from cepheid.language.tree import Event, Node
 
 
 def require_timed_out(bound: BoundQuery) -> None:
@@ -18,8 +18,6 @@ def require_timed_out(bound: BoundQuery) -> None:
         match part:
             case Event(policy=policy) if policy is not None and policy is not bound.policy:
                 raise _refused(bound, f"the prefix `{policy.value}` on an element", part)
-            case Repeat(until=until) if until is not None:
-                raise _refused(bound, "UNTIL", part)
             case _:
                 continue
 

@@ -88,6 +88,7 @@ class Features(Flag):
         | PREFIXES
         | NOT_ENDS
         | NOT_GROUP
+        | UNTIL
         | GROUPS
         | AND
         | OR

@@ -78,7 +78,7 @@ def test_events_without_a_key_are_rejected_where_asked_for(folder: Path):
 
 
 def test_a_query_that_cannot_tell_writes_nothing(folder: Path):
-    text = JOB.replace("SEQ(A a, B b) WHERE SAME", "SEQ(A a, B+ b UNTIL b.x = 1) WHERE SAME")
+    text = JOB.replace("SEQ(A a, B b) WHERE SAME", "SEQ(A a, strict B b) WHERE SAME")
     (folder / "job.toml").write_text(text, encoding="utf-8")
     with pytest.raises(NotSupportedError):
         run(load(folder / "job.toml"))

@@ -1,0 +1,196 @@
+"""Loops that an event closes (SEMANTICS 3.5), in the compiled engine."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from cepheid.errors import NotSupportedError
+from cepheid.language.bind import bind
+from cepheid.language.parser import parse
+from cepheid.plan.build import build
+from cepheid.testing.fuzz import same
+from cepheid.testing.harness import END_OF_INPUT_US, EngineRoad, oracle_answers
+from cepheid.testing.oracle_events import OracleEvent
+from cepheid.testing.strategies import CATALOG, SCHEMA
+
+SECOND_US = 1_000_000
+
+
+def stream(*events):
+    """Events as (type, second, x, s, k), of which the last two may lack."""
+    values = {"f": None, "d": None, "l": None}
+    made = []
+    for number, event in enumerate(events):
+        kind, at, x, s, k = (*event, None, 1) if len(event) == 3 else (*event, 1) if len(event) == 4 else event
+        columns = {"ts": at * SECOND_US, "kind": kind, "x": x, "s": s, "k": k, **values}
+        made.append(OracleEvent(at * SECOND_US, (number,), "s", kind, columns))
+    return made
+
+
+def bound_to(text):
+    return bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
+
+
+def answers(text, events):
+    """The matches as (seconds of their events, when they are decided)."""
+    return [
+        (
+            tuple(events[number].time // SECOND_US for _, number in one.bindings),
+            None if one.decided_us == END_OF_INPUT_US else one.decided_us // SECOND_US,
+        )
+        for one in EngineRoad(bound_to(text)).answers(events)
+    ]
+
+
+EVENTS = stream(("A", 1, 0), ("B", 2, 1), ("B", 3, 2), ("D", 4, 9), ("B", 5, 3), ("C", 6, 0))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        # An event of a type that the pattern does not name closes the loop, and decides the match.
+        ("SEQ(A a, B+ b UNTIL b.x > 5) WITHIN 60 s", [((1, 2, 3), 4)]),
+        ("SEQ(A a, B+ b UNTIL b.x > 5)", [((1, 2, 3), 4)]),
+        ("SEQ(A a, B+ b UNTIL b.x > 50)", [((1, 2, 3, 5), None)]),
+        ("SEQ(A a, B+ b UNTIL b.x > 5, C c)", [((1, 2, 3, 6), 6)]),
+        # Only one that comes while the window is open decides.
+        ("SEQ(A a, B+ b UNTIL b.x > 5) WITHIN 2 s", [((1, 2, 3), 3)]),
+        ("SEQ(A a, B+ b UNTIL b.x > 5) WITHIN 3 s", [((1, 2, 3), 4)]),
+        ("SEQ(A a, B+ b UNTIL b.x > 5) WITHIN 3 s EXCLUSIVE", [((1, 2, 3), 3)]),
+        # Something else can still come.
+        ("SEQ(A a, B+ b UNTIL b.x > 5, A? e) WITHIN 60 s", [((1, 2, 3), 61)]),
+        ("SEQ(A a, B+ b UNTIL b.x > 5, NOT A e) WITHIN 60 s", [((1, 2, 3), 61)]),
+        # Below the bound nothing is left.
+        ("SEQ(A a, B{3,} b UNTIL b.x > 5)", []),
+        ("SEQ(A a, B* b UNTIL b.x > 0, B c)", [((1, 2), 2)]),
+        # Of two loops, the one that closes last decides.
+        ("SEQ(A a, B+ b UNTIL b.x = 9, B* c UNTIL c.x = 3)", [((1, 2, 3), 5)]),
+        # Each element counts the ones before it.
+        ("SEQ(A a, B+ b UNTIL count(b) = 1)", [((1, 2), 3)]),
+        ("SEQ(A a, B+ b UNTIL b.x < prev(b).x)", [((1, 2, 3, 5), 6)]),
+        ("SEQ(A a, B+ b UNTIL b.x > a.x + 1)", [((1, 2), 3)]),
+        ("SEQ(A a, B+ b UNTIL b.x > 5, C c) POLICY any", [((1, 2, 6), 6), ((1, 2, 3, 6), 6), ((1, 3, 6), 6)]),
+        ("SEQ(A a, B+ b UNTIL b.x = 2, B c) POLICY strict", [((1, 2, 3), 3)]),
+        # A start closes the loop that it would begin.
+        ("SEQ(B+ b UNTIL b.x = 1, C c)", [((3, 5, 6), 6), ((5, 6), 6)]),
+    ],
+)
+def test_what_closes_a_loop(query, expected):
+    assert sorted(answers(query, EVENTS)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("SEQ(A a, B{4,} b UNTIL b.x > 5) WITHIN 60 s", []),  # it has ended
+        ("SEQ(A a, B{4,} b UNTIL b.x > 50) WITHIN 60 s", [(1, 2, 3, 5)]),
+        ("SEQ(A a, B{4,} b UNTIL b.x > 5) WITHIN 2 s", [(1, 2, 3)]),  # the window has closed before
+        ("SEQ(A a, B+ b UNTIL b.x > 5, A c) WITHIN 60 s", [(1, 2, 3)]),
+    ],
+)
+def test_what_is_closed_below_its_bound_does_not_time_out(query, left):
+    found = EngineRoad(bound_to(query), timed_out=True).answers(EVENTS)
+    assert [tuple(EVENTS[n].time // SECOND_US for _, n in one.bindings) for one in found] == left
+
+
+def test_only_events_of_the_partition_close_a_loop():
+    events = stream(
+        ("A", 1, 0, "a", 1), ("A", 2, 0, "a", 2), ("D", 3, 9, "a", 2), ("B", 4, 1, "a", 1), ("B", 5, 1, "a", 2)
+    )
+    assert answers("SEQ(A a, B+ b UNTIL b.x > 5) WHERE SAME[k]", events) == [((1, 4), None)]
+
+
+def test_what_is_absent_or_null_closes_nothing():
+    events = stream(("A", 1, None), ("B", 2, None), ("B", 3, 4), ("B", 4, 3), ("B", 5, 4))
+    assert answers("SEQ(A a, B+ b UNTIL b.x > 4)", events) == [((1, 2, 3, 4, 5), None)]
+    assert answers("SEQ(A a, B+ b UNTIL prev(b).x > 3)", events) == [((1, 2, 3), 4)]
+    # An optional element that is absent: the rest of the condition counts alone.
+    assert answers("SEQ(A a, C? c, B+ b UNTIL b.x = 3 OR b.x < c.x)", events) == [((1, 2, 3), 4)]
+    assert answers("SEQ(A a, C? c, B+ b UNTIL b.x < c.x)", events) == [((1, 2, 3, 4, 5), None)]
+
+
+CONDITIONS = (
+    "{0}.x = 2",
+    "{0}.s = 'b'",
+    "{0}.x > count({0})",
+    "{0}.x < prev({0}).x",
+    "{0}.x = last({0}).x",
+    "first({0}).x <= {0}.x",
+    "sum({0}.x) >= 3",
+    "max({0}.x) = 2 OR {0}.s = 'a'",
+    "{0}.x > 1 AND count({0}) >= 1",
+    "NOT ({0}.x < 2 OR prev({0}).x = 1)",
+    "{0}.x = a.x",
+    "{0}.x < a.x OR {0}.s = 'b'",
+    "{0}.x > a.x AND {0}.x > count({0})",
+    "{0}.s = a.s OR {0}.x = 2 AND prev({0}).x < a.x",
+    "{0}.x IN (1, a.x)",
+    "1 = 1",
+)
+PATTERNS = (
+    "SEQ(A a, B+ b UNTIL {b}, C c)",
+    "SEQ(A a, B+ b UNTIL {b})",
+    "SEQ(A a, B{{2,}} b UNTIL {b}, D? d)",
+    "SEQ(A a, B* b UNTIL {b}, B c)",
+    "SEQ(A a, NOT D d, B+ b UNTIL {b}, B* c UNTIL {c})",
+    "SEQ(A a, OR(B+ b UNTIL {b}, SEQ(C d, B+ b UNTIL b.x > 1)))",
+    "SEQ(A a, (SEQ(C d, B+ b UNTIL {b}))+)",
+    "SEQ(A a, (SEQ(B+ b UNTIL {b}, C{{1,2}} c UNTIL {c}))+, D d)",
+    "SEQ(A a, B+ b UNTIL {b}, NOT C d)",
+)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("policy", ["any", "next", "strict"])
+def test_conditions_of_every_form(pattern, policy):
+    random = Random(pattern + policy)
+    n_matches = 0
+    for _ in range(12):
+        b, c = (random.choice(CONDITIONS).format(name) for name in ("b", "c"))
+        window = random.choice(("WITHIN 6 s", "WITHIN 6 EVENTS", "WINDOW 6 s SLIDE 3 s", "WITHIN 6 s BETWEEN EACH 3 s"))
+        bound = bound_to(f"{pattern.format(b=b, c=c)} {window} POLICY {policy}")
+        road = EngineRoad(bound, random.choice((None, 1)))
+        for _ in range(3):
+            events = stream(
+                ("A", 0, 1, "a"),
+                *(
+                    (random.choice("ABBBCD"), second, random.choice((None, 0, 1, 2, 3)), random.choice("abc"))
+                    for second in range(1, 7)
+                ),
+            )
+            found = oracle_answers(bound, events)
+            assert same(road.answers(events), found), bound.text
+            n_matches += len(found)
+    assert n_matches
+
+
+@pytest.mark.parametrize(
+    ("query", "what", "place"),
+    [
+        ("SEQ(A a, AND(B+ b UNTIL b.x = 1, C c))", "UNTIL inside AND or ANY", "B+ b UNTIL b.x = 1"),
+        ("SEQ(A a, ANY(1, SEQ(B+ b UNTIL b.x = 1, C c), D d))", "UNTIL inside AND or ANY", "B+ b UNTIL b.x = 1"),
+        ("SEQ(A a, NOT SEQ(B+ b UNTIL b.x = 1, C c), D d)", "UNTIL under NOT", "B+ b UNTIL b.x = 1"),
+        ("SEQ(A a, B+ b UNTIL b.x = 1, any C c)", "UNTIL with prefixes on elements", "B+ b UNTIL b.x = 1"),
+        ("SEQ(A+ a, B+ b UNTIL b.x > a.x)", "UNTIL that reads a variable with several elements", "a.x"),
+        ("SEQ(A+ a, B+ b UNTIL b.x > sum(a.x))", "UNTIL with an aggregate of another variable", "sum(a.x)"),
+        (
+            "SEQ(A a, (SEQ(C c, B* b UNTIL b.x > count(b)))+)",
+            "UNTIL with an aggregate of a loop that an iteration may leave out",
+            "count(b)",
+        ),
+        (
+            "SEQ(A a, B+ b UNTIL b.x = 1) AFTER MATCH SKIP TO NEXT",
+            "AFTER MATCH SKIP TO NEXT with UNTIL under POLICY next",
+            "AFTER MATCH SKIP TO NEXT",
+        ),
+    ],
+)
+def test_what_does_not_run_yet_is_refused_at_its_place(query, what, place):
+    with pytest.raises(NotSupportedError, match=what) as caught:
+        build(bound_to(f"PATTERN {query}"))
+    span = caught.value.span
+    assert span is not None
+    assert f"PATTERN {query}"[span.start : span.end] == place
+    assert caught.value.remedy
