@@ -66,6 +66,24 @@ class Job:
         """The same job run by ``"local"`` or ``"spark"``."""
         return replace(self, model=self.model.model_copy(update={"engine": engine}))
 
+    def require_engine(self) -> None:
+        """Refuse what the engine that is to run the job, from the file or the command line, cannot do.
+
+        Raises:
+            JobError: events with NULL in SAME are to be listed, and Spark only counts them.
+        """
+        rejected = self.model.rejected_events
+        if self.model.engine == "spark" and rejected is not None and rejected.null_keys:
+            keys = ("rejected",) if self.model.rejected is not None else ("sink", "rejected")
+            span = self.place(*keys, "null_keys")
+            raise JobError(
+                f"{'.'.join(keys)}.null_keys is for the engine local: Spark only counts events with NULL in SAME",
+                remedy='leave null_keys out, or run it with engine = "local" (--engine local)',
+                text=self.text if span else None,
+                span=span,
+                origin=self.origin,
+            )
+
     @property
     def reads(self) -> frozenset[Path]:
         """The files that the job itself is made of: the job file, and those of its queries."""

@@ -250,8 +250,6 @@ class JobFile(_Section):
     def _sources_agree(self) -> JobFile:
         if self.rejected is not None and self.sink.rejected is not None:
             raise ValueError("[rejected] and [sink.rejected] are the same; leave one out")
-        if self.engine == "spark" and self.rejected_events is not None and self.rejected_events.null_keys:
-            raise ValueError('rejected.null_keys is for engine = "local"; on Spark such events are only counted')
         sources = self.source
         if len(sources) == 1:
             return self

@@ -69,7 +69,9 @@ def read(job: Job, progress: Progress | None = None, n_events: int | None = None
     Raises:
         SetupError, DataError, SchemaError: the files cannot be read.
         QueryError: the query does not fit them.
+        JobError: the engine of the job cannot do what it asks for.
     """
+    job.require_engine()
     needed = columns_of_all(query.tree for query in (job.query, *job.named.values()))
     if job.model.sink.timed_out is not None:
         needed = None  # what timed out comes with all columns of its events
@@ -104,6 +106,7 @@ def run(
     Raises:
         CepheidError: whatever keeps the job from being done. Files that were there before are then still there.
     """
+    job.require_engine()  # before the sinks, whose check makes folders
     _check_sinks(job)
     began = time.perf_counter()
     events, bound = read(job, progress, n_events)

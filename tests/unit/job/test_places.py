@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cepheid.errors import DataError
+from cepheid.errors import DataError, JobError
 from cepheid.job.load import parse
 from cepheid.job.run import run
 
@@ -22,6 +22,29 @@ text = "PATTERN SEQ(A a, B b) WHERE SAME[k] WITHIN 5 RETURN a.t AS t"
 path = "bad/rows.jsonl"
 null_keys = true
 """
+
+
+@pytest.mark.parametrize(
+    ("section", "line"), [("[rejected]", 11), ("[sink.rejected]", 11), ("[sink]\nrejected.path", None)]
+)
+@pytest.mark.parametrize("by_option", [False, True])
+def test_null_keys_is_refused_by_the_engine_that_runs_the_job(tmp_path, section, line, by_option):
+    (tmp_path / "a.csv").write_text("t,kind,k\n1,A,1\n2,B,\n")
+    text = JOB.format(path='"a.csv"')
+    if line is None:
+        text = text.replace("[rejected]\npath", section).replace("null_keys", "rejected.null_keys")
+    else:
+        text = text.replace("[rejected]", section)
+    if not by_option:
+        text = 'engine = "spark"' + text
+    job = parse(text, "job.toml", tmp_path)
+    with pytest.raises(JobError, match=r"rejected\.null_keys is for the engine local") as error:
+        run(job.with_engine("spark") if by_option else job)
+    if line is not None:
+        assert error.value.line == line
+    assert "[source]" not in str(error.value)
+    assert not (tmp_path / "bad").exists()
+    assert run(job.with_engine("local")).n_rejected == 1  # in place of what the file says
 
 
 def rejected(folder, *paths):
