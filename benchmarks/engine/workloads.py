@@ -69,6 +69,7 @@ def _counts(million: int, first: int) -> Mapping[int, int]:
 WORKLOADS: Mapping[str, Workload] = {
     "W0": Workload(_ALL, _counts(403_219, 40_580), 3e6),
     "W1": Workload(_RISING.format(policy="next"), _counts(31_507, 3_154), 8e6),
+    "W1strict": Workload(_RISING.format(policy="strict"), _counts(1_332, 127)),
     "W2": Workload(_RISING.format(policy="any"), _counts(67_656, 6_846), 8e6, peers=True, least_ratio=2.0),
     "W3": Workload(_JOINED, _counts(1_005_013, 100_653), 3e6),
     "W4": Workload(_LOOP, _counts(73_181, 7_249), 3e6),
