@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from cepheid import __version__
+from cepheid.cli.standard_output import Commands, OutputError
 from cepheid.errors import CepheidError
 
 
@@ -41,13 +42,10 @@ class App(typer.Typer):
         except CepheidError as error:
             if os.environ.get("CEPHEID_TRACEBACK"):
                 raise
-            sys.stdout.flush()
             print(f"error: {error}", file=sys.stderr)
             sys.exit(1)
-        except BrokenPipeError:
-            # Whoever read our output has seen enough. Python would complain once more when it closes it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)
+        except OutputError as error:
+            error.leave()
         finally:
             warnings.formatwarning = format_before
 
@@ -63,6 +61,7 @@ def _end(number: int, _: FrameType | None) -> None:
 
 app = App(
     name="cepheid",
+    cls=Commands,
     help="Detect patterns of events in tables and streams.",
     no_args_is_help=True,
     add_completion=False,

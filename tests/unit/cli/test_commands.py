@@ -281,22 +281,44 @@ def test_help_imports_nothing_heavy():
     assert done.stdout == "[]\n"
 
 
-def test_a_reader_that_has_seen_enough_is_no_fault(folder):
-    code = f"import sys; sys.argv[1:] = ['run', {str(folder / 'job.toml')!r}]; from cepheid.cli.main import app; app()"
+def process(*arguments, stdout):
     path = os.pathsep.join([str(Path(__file__).resolve().parents[3] / "src"), os.environ.get("PYTHONPATH", "")])
-    running = subprocess.Popen(
-        [sys.executable, "-c", code],
+    return subprocess.Popen(
+        [sys.executable, "-m", "cepheid", *map(str, arguments)],
         env=os.environ | {"PYTHONPATH": path},
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
     )
-    running.stdout.close()
-    err = running.stderr.read()
-    running.stderr.close()
-    running.wait()
+
+
+COMMANDS = [("run", "job.toml"), ("explain", "query.cep"), ("check", "job.toml"), ("--help",), ("--version",)]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_reader_that_has_seen_enough_is_no_fault(folder, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    read, write = os.pipe()
+    os.close(read)
+    running = process(*command, stdout=write)
+    os.close(write)
+    _, err = running.communicate()
+    assert running.returncode == 141, err
     assert "Traceback" not in err
     assert "BrokenPipe" not in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_output_that_cannot_be_written_is_one_clear_message(folder, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    with open("/dev/full", "w") as full:
+        running = process(*command, stdout=full)
+        _, err = running.communicate()
+    assert running.returncode == 1, err
+    assert "error: the output cannot be written: No space left on device\n  -> free space" in err
+    assert "Traceback" not in err
+    assert "Exception" not in err
 
 
 @pytest.mark.skipif(
