@@ -22,7 +22,7 @@ from cepheid.events.column import AnyColumn, ArrowColumn, BoolArray, Column, all
 from cepheid.events.types import NULL, TEXT, DataType, Kind
 from cepheid.language.bound import Function
 from cepheid.language.functions import BUILTINS, Takes
-from cepheid.language.literals import literal_type
+from cepheid.language.literals import constant_value, literal_type
 from cepheid.language.results import arithmetic_type
 from cepheid.language.tree import (
     Aggregate,
@@ -243,7 +243,7 @@ def literal_column(literal: Literal, n: int) -> Column:
     if literal.kind is LiteralKind.NULL:
         return all_null(NULL, n)
     dtype = literal_type(literal)
-    value = literal.value
+    value = constant_value(literal)
     if isinstance(value, Decimal):
         value = int(value.scaleb(dtype.scale or 0))
     assert isinstance(value, int | float | str)

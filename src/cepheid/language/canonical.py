@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cepheid.errors import QueryError, Span
+from cepheid.language.literals import minus
 from cepheid.language.tree import (
     Aggregate,
     And,
@@ -87,7 +88,7 @@ def disjunction(operands: Sequence[Expression], span: Span | None = None) -> Exp
 def negative(operand: Expression, span: Span | None = None) -> Expression:
     """``-operand``; of a number it is the number below zero."""
     if isinstance(operand, Literal) and operand.kind in _NUMBERS:
-        return Literal(-operand.value, operand.kind, span=span)  # type: ignore[operator]
+        return Literal(minus(operand.value), operand.kind, span=span)  # type: ignore[arg-type]
     return Negative(operand, span=span)
 
 

@@ -16,6 +16,7 @@ from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import Variable
 from cepheid.language.conjuncts import MIRRORED
 from cepheid.language.faults import fault, shortened
+from cepheid.language.literals import constant_value
 from cepheid.language.printer import print_expression
 from cepheid.language.scope import Scope
 from cepheid.language.structure import Place
@@ -264,7 +265,7 @@ def _sign(left: Value, right: Value) -> int:
 
 def _value(literal: Literal) -> Value | None:
     """The value of a constant, in a form in which all of one kind are compared exactly; None for NULL."""
-    value = literal.value
+    value = constant_value(literal)
     if isinstance(value, (bool, str)):
         return value
     if isinstance(value, float) and value != value:

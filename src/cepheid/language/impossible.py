@@ -20,6 +20,7 @@ from cepheid.events.schema import TIME_UNITS
 from cepheid.events.types import Kind
 from cepheid.language.bound import BoundQuery
 from cepheid.language.contradictions import EXACT_FLOAT
+from cepheid.language.literals import constant_value
 from cepheid.language.structure import Place, always_before, always_bound, is_loop, places
 from cepheid.language.tree import (
     Aggregate,
@@ -229,7 +230,7 @@ class _Reader:
         return None
 
     def _constant(self, literal: Literal, kinds: set[Kind]) -> Fraction | None:
-        value = literal.value
+        value = constant_value(literal)
         if isinstance(value, str):
             return self.ranks[value] if kinds == {Kind.TEXT} else None
         if literal.kind is LiteralKind.FLOAT:

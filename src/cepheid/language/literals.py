@@ -12,8 +12,8 @@ from cepheid.language.tree import Literal, LiteralKind
 INT_LEAST = -(2**63)
 INT_MOST = 2**63 - 1
 
-DECIMAL_LITERAL_DIGITS = 18
-"""Digits of a decimal constant that always fits an unscaled int64."""
+DECIMAL_SCALE = 18
+"""Digits after the point of a decimal constant: ten to this power fits an int64."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -60,12 +60,37 @@ def as_decimal(value: int | float | Decimal) -> Decimal | None:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     exact = value if isinstance(value, Decimal) else Decimal(repr(value))
-    if not exact.is_finite() or abs(exact.adjusted()) > DECIMAL_LITERAL_DIGITS:
+    if not exact.is_finite() or abs(exact.adjusted()) > DECIMAL_SCALE:
         return None
     digits, scale = _digits(exact)
-    if max(len(digits), scale) > DECIMAL_LITERAL_DIGITS:
+    sign = exact.as_tuple().sign if any(digits) else 0
+    if scale > DECIMAL_SCALE or int("".join(map(str, digits))) > INT_MOST + sign:
         return None
-    return Decimal((exact.as_tuple().sign if any(digits) else 0, digits, -scale))
+    return Decimal((sign, digits, -scale))
+
+
+def number_as_written(exact: Decimal, nearest: float) -> Decimal | float:
+    """The value of a FLOAT literal: the float, or the number as written where the float's text shows another.
+
+    A float keeps 15 digits; a number with more stays exact for as long as it may still meet a decimal. One that no
+    decimal can hold is its float at once.
+    """
+    if Decimal(repr(nearest)) == exact:
+        return nearest
+    # The greatest number below zero that fits has no counterpart above, and minus comes to a number later.
+    return nearest if as_decimal(exact) is None and as_decimal(exact.copy_negate()) is None else exact
+
+
+def minus(value: int | float | Decimal) -> int | float | Decimal:
+    """``-value``, with all digits of a decimal."""
+    return value.copy_negate() if isinstance(value, Decimal) else -value
+
+
+def constant_value(literal: Literal) -> object:
+    """What a constant is when it is computed with: a FLOAT one is a float, with however many digits it was written."""
+    if literal.kind is LiteralKind.FLOAT and isinstance(literal.value, Decimal):
+        return float(literal.value)
+    return literal.value
 
 
 def timestamp_us(text: str) -> int | None:
@@ -106,6 +131,8 @@ def coerced(literal: Literal, target: DataType) -> Literal | None:
             assert isinstance(value, str)
             moment = timestamp_us(value)
             return None if moment is None else Literal(moment, LiteralKind.TIMESTAMP, span=literal.span)
+        case kind if kind is not Kind.NULL and literal.kind is LiteralKind.FLOAT and isinstance(value, Decimal):
+            return Literal(float(value), LiteralKind.FLOAT, span=literal.span)
         case _:
             return literal
 
@@ -115,5 +142,5 @@ def negated(literal: Literal) -> Literal | None:
     value = literal.value
     if literal.kind in (LiteralKind.INT, LiteralKind.FLOAT, LiteralKind.DECIMAL, LiteralKind.DURATION):
         assert isinstance(value, (int, float, Decimal))
-        return Literal(-value, literal.kind, span=literal.span)
+        return Literal(minus(value), literal.kind, span=literal.span)
     return None

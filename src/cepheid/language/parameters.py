@@ -28,7 +28,7 @@ _EXPECTED: Mapping[Kind, str] = {
     Kind.BOOL: "True or False",
     Kind.INT: "a whole number",
     Kind.FLOAT: "a number other than NaN",
-    Kind.DECIMAL: "a decimal.Decimal (or a number) of at most 18 digits",
+    Kind.DECIMAL: "a decimal.Decimal (or a number) whose digits, the point left out, fit 64 bits",
     Kind.TEXT: "a str",
     Kind.TIMESTAMP: "a datetime, a date, or a text such as '2024-01-31 10:00:00'",
     Kind.DURATION: "a datetime.timedelta",

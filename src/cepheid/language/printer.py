@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from cepheid.errors import QueryError
 from cepheid.events.schema import TIME_UNITS
@@ -268,6 +269,9 @@ def _literal(literal: Literal) -> str:
         case LiteralKind.TIMESTAMP:
             assert isinstance(value, int)
             return f"TIMESTAMP '{_timestamp(value)}'"
+        case LiteralKind.FLOAT if isinstance(value, Decimal):
+            text = f"{value:f}"
+            return text if "." in text else f"{text}.0"
         case LiteralKind.INT | LiteralKind.FLOAT:
             return repr(value)
         case LiteralKind.DECIMAL:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 
 from cepheid.errors import QueryError, Span
 from cepheid.events.schema import TIME_UNITS
 from cepheid.language.lexer import UNITS, Token, tokenize
+from cepheid.language.literals import number_as_written
 from cepheid.language.tree import Extent, Literal, LiteralKind
 
 _SUFFIX = {"k": 1_000, "K": 1_000, "M": 1_000_000}
@@ -24,7 +26,18 @@ def number(token: Token) -> Literal:
         if value.denominator == 1 and (token.value[-1] in _SUFFIX or token.value.replace("_", "").isdigit()):
             return Literal(int(value), LiteralKind.INT, span=token.span)
         value = float(value)
-    return Literal(value, LiteralKind.FLOAT, span=token.span)
+    return Literal(_as_written(token, value), LiteralKind.FLOAT, span=token.span)
+
+
+def _as_written(token: Token, nearest: float) -> Decimal | float:
+    """The number, with all its digits where a decimal holds them."""
+    raw = token.value.replace("_", "")
+    if not 1e-19 < nearest < 1e19:  # No decimal is beyond; and Python's own have exponents that end somewhere.
+        return nearest
+    zeros = {1: 0, 1_000: 3, 1_000_000: 6}[_SUFFIX.get(raw[-1], 1)]
+    sign, digits, exponent = Decimal(raw.rstrip("kKM")).as_tuple()
+    assert isinstance(exponent, int), "the lexer writes no infinities"
+    return number_as_written(Decimal((sign, digits, exponent + zeros)), nearest)
 
 
 def extent_value(token: Token, unit: str | None, factor: int) -> int | float:

@@ -24,7 +24,7 @@ from cepheid.language.tree import (
 
 _VALUES: dict[LiteralKind, type | tuple[type, ...]] = {
     LiteralKind.INT: int,
-    LiteralKind.FLOAT: (int, float),
+    LiteralKind.FLOAT: (int, float, Decimal),
     LiteralKind.TEXT: str,
     LiteralKind.BOOL: bool,
     LiteralKind.NULL: type(None),
@@ -77,6 +77,6 @@ def _is_value(literal: Literal) -> bool:
     # A bool is an int to Python, but never a number here.
     if isinstance(literal.value, bool):
         return literal.kind is LiteralKind.BOOL
-    if literal.kind is LiteralKind.DECIMAL and isinstance(literal.value, Decimal):
+    if literal.kind in (LiteralKind.FLOAT, LiteralKind.DECIMAL) and isinstance(literal.value, Decimal):
         return literal.value.is_finite()
     return isinstance(literal.value, _VALUES[literal.kind])

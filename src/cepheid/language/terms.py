@@ -13,6 +13,7 @@ from cepheid.errors import QueryError
 from cepheid.language import canonical
 from cepheid.language.assemble import check_expression
 from cepheid.language.lexer import is_word
+from cepheid.language.literals import number_as_written
 from cepheid.language.printer import print_expression
 from cepheid.language.tree import (
     Aggregate,
@@ -351,8 +352,13 @@ def _fractional(value: Decimal | numbers.Real) -> Literal:
     if isinstance(value, Decimal):
         if value == value.to_integral_value() and value.as_tuple().exponent >= 0:  # type: ignore[operator]
             return Literal(int(value), LiteralKind.INT)
-        if Decimal(repr(number)) != value:
-            raise QueryError(f"{value} has more digits than a literal keeps", remedy="use at most 15 digits")
+        written = number_as_written(value, number)
+        if not isinstance(written, Decimal) and Decimal(repr(number)) != value:
+            raise QueryError(
+                f"{value} has more digits than a literal keeps",
+                remedy="use at most 18 digits",
+            )
+        return Literal(written, LiteralKind.FLOAT)
     return Literal(number, LiteralKind.FLOAT)
 
 

@@ -111,7 +111,7 @@ class LiteralKind(Enum):
     """What a literal is; it decides how the value prints."""
 
     INT = "int"
-    FLOAT = "float"
+    FLOAT = "float"  # value: float; decimal.Decimal where it has more digits than a float keeps
     TEXT = "text"
     BOOL = "bool"
     NULL = "null"

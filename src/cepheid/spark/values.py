@@ -16,6 +16,7 @@ from pyspark.sql import types as spark
 
 from cepheid.events.types import DataType, Kind
 from cepheid.language import tree
+from cepheid.language.literals import constant_value
 
 DAY_US = 86_400_000_000
 _MOST_DIGITS = 38  # of a Spark decimal
@@ -93,7 +94,7 @@ def null(dtype: DataType) -> Column:
 
 def literal(constant: tree.Literal, dtype: DataType) -> Column:
     """A constant of the query."""
-    value = constant.value
+    value = constant_value(constant)
     if value is None:
         return null(dtype)
     match dtype.kind:

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Final, Protocol, cast
 
 from cepheid.errors import DataError, ParameterError
-from cepheid.events.types import DataType, Kind
+from cepheid.events.types import FLOAT, DataType, Kind
 from cepheid.language.bound import Catalog
 from cepheid.language.tree import (
     Aggregate,
@@ -28,6 +28,7 @@ from cepheid.language.tree import (
     IsNull,
     Like,
     Literal,
+    LiteralKind,
     Negation,
     Negative,
     Parameter,
@@ -100,7 +101,7 @@ class Evaluator:
         """The value of ``expression``; None for NULL."""
         match expression:
             case Literal():
-                return expression.value
+                return in_type(expression.value, FLOAT) if expression.kind is LiteralKind.FLOAT else expression.value
             case Attribute():
                 found = scope.event(expression.variable, expression.at)
                 return ABSENT if isinstance(found, Absent) else self._attribute(expression, found)

@@ -217,7 +217,7 @@ MISUSES = {
     "list as a value": (lambda: a.x == [1, 2], "no value of a query", "is_in"),
     "object as a value": (lambda: a.x == object(), "no value of a query", "use a number"),
     "nan": (lambda: a.x == float("nan"), "no number of a query", "finite"),
-    "digits": (lambda: a.x == Decimal("0.1234567890123456789"), "more digits", "15 digits"),
+    "digits": (lambda: a.x == Decimal("0.1234567890123456789"), "more digits", "at most 18"),
     "number beyond 64 bits": (lambda: build.seq(a).where(a.x > 2**63), "64 bits", "decimal point"),
     "time out of range": (
         lambda: a.x > datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))),

@@ -206,7 +206,8 @@ def test_decimals_have_the_digits_that_they_need(value, expected, dtype):
 @pytest.mark.parametrize(
     "value",
     [
-        10**18,
+        2**63,
+        -(2**63) - 1,
         1e30,
         1e-30,
         float("inf"),
@@ -216,7 +217,7 @@ def test_decimals_have_the_digits_that_they_need(value, expected, dtype):
         0.00012345678901234567,
     ],
 )
-def test_what_no_decimal_of_18_digits_holds(value):
+def test_what_no_decimal_of_64_bits_holds(value):
     assert as_decimal(value) is None
 
 
