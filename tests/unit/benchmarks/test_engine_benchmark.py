@@ -46,6 +46,7 @@ def matches_by_oracle(table, query: str) -> list[OracleMatch]:
             ("W2", 10_000),
             ("W5any", 10_000),
             ("W1", 3_000),
+            ("W1strict", 10_000),
             ("W3", 1_000),
             ("W4", 3_000),
             ("W5", 3_000),
