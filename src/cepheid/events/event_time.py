@@ -20,7 +20,7 @@ from cepheid.events.types import Kind
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
-_LIMIT = 2**62
+_LIMIT = 2**62 - 1
 """Microseconds from the epoch that a time may be away, some 146,000 years: then every difference fits int64."""
 
 
@@ -153,7 +153,7 @@ def _from_floats(values: Any, factor: int, name: str) -> EventTimes:
     numbers, valid, _ = numbers_of(values, name)
     with np.errstate(over="ignore", invalid="ignore"):
         us = np.rint(numbers * factor)
-        outside = ~(np.abs(us) <= _LIMIT)
+        outside = ~(np.abs(us) < _LIMIT + 1)  # which a float holds, unlike the limit
     bad = None if valid is None else ~valid
     reasons: dict[int, str] = {}
     if outside.any():

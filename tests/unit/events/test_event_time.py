@@ -118,8 +118,11 @@ def test_times_that_are_null(kind):
 
 @pytest.mark.parametrize("unit", [None, "us"])
 def test_differences_of_times_fit(unit):
-    raw = pa.array([-(2**63), -(2**62) - 1, -(2**62), 2**62, 2**62 + 1, 2**63 - 1, None])
+    raw = pa.array([-(2**63), -(2**62), -(2**62) + 1, 2**62 - 1, 2**62, 2**63 - 1, None])
     values = raw if unit else raw.cast(pa.timestamp("us"))
     times = event_times(values, unit, "t")
     assert times.bad.tolist() == [True, True, False, False, True, True, True]
     assert times.why(0) == "-9223372036854775808 us is beyond the range of times"
+    floats = event_times(pa.array([-(2.0**62), -(2.0**62) + 512, 2.0**62 - 512, 2.0**62]), "us", "t")
+    assert floats.bad.tolist() == [True, False, False, True]
+    assert floats.values.tolist() == [0, -(2**62) + 512, 2**62 - 512, 0]
