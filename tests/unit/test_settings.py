@@ -45,6 +45,13 @@ def test_above_the_cap_is_an_error_that_says_what_to_do():
     assert 'on_cap="drop oldest"' in said
 
 
+def test_dropping_is_advised_only_where_it_can_be():
+    query = "PATTERN SEQ(A a, B b) WITHIN 100 EVENTS POLICY any RETURN a.ts AS ts"
+    with pytest.raises(CapacityError, match="partial matches are held at once") as raised:
+        cep.match(events(50), query, **COLUMNS, settings=cep.Settings(max_partial_matches=10))
+    assert "drop oldest" not in str(raised.value)
+
+
 def test_partial_matches_that_are_over_do_not_count():
     table = pa.table({"ts": np.arange(1000) * 10, "kind": ["A", "B"] * 500, "k": np.zeros(1000, np.int64)})
     assert len(cep.match(table, QUERY, **COLUMNS, settings=cep.Settings(max_partial_matches=11))) > 500

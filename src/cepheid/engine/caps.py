@@ -135,7 +135,11 @@ class Caps:
         return CapacityError(
             f"{n} partial matches {where + ' ' if where else ''}are held at once{of_one}, and {name}={most}",
             remedy="give the query a shorter window, SAME or further conditions, raise the cap (cep.Settings)"
-            + ("" if one_start else ', or lose some matches: cep.Settings(on_cap="drop oldest")'),
+            + (
+                ""
+                if one_start or not can_be_carried(self._compiled)
+                else ', or lose some matches: cep.Settings(on_cap="drop oldest")'
+            ),
             text=bound.text,
             span=bound.query.pattern.span,
         )
