@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -301,13 +302,20 @@ class Matcher:
                 f"{time} is a number, and nothing says in which unit",
                 remedy="give a datetime, or the Matcher a time_unit",
             )
-        read = event_times(pa.array([time]), self._options["time_unit"], "time")
+        try:
+            given = pa.array([time])
+        except (pa.ArrowException, OverflowError) as error:
+            raise DataError(f"{time!r} is not a time", remedy="give a datetime, an ISO text or a number") from error
+        read = event_times(given, self._options["time_unit"], "time")
         if read.bad is not None:
             raise DataError(f"the time {read.why(0)}", remedy="give a datetime, an ISO text or a number")
         return int(read.values[0])
 
     def _duration_us(self, slack: timedelta | int | float) -> int:
         unit = self._options["time_unit"]
+        is_length = isinstance(slack, int | float | timedelta) and not isinstance(slack, bool)
+        if not is_length or (isinstance(slack, float) and not math.isfinite(slack)):
+            raise SchemaError(f"slack={slack!r} is no length of time", remedy="give a timedelta, a number, or None")
         if isinstance(slack, timedelta):
             us = slack // timedelta(microseconds=1)
         elif unit is None:

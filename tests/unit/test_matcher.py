@@ -175,6 +175,17 @@ def test_times_come_in_any_form():
         one.advance("soon")
 
 
+@pytest.mark.parametrize("slack", [float("nan"), float("inf"), "x", True])
+def test_a_slack_that_is_no_length_of_time(slack: Any):
+    with pytest.raises(SchemaError, match="is no length of time"):
+        matcher(slack=slack)
+
+
+def test_a_time_that_no_column_can_hold():
+    with pytest.raises(DataError, match="is not a time"):
+        matcher().advance(2**70)
+
+
 @pytest.mark.parametrize(("slack", "message"), [(-1, "negative"), (timedelta(days=-1), "negative")])
 def test_a_slack_that_is_none(slack: Any, message: str):
     with pytest.raises(SchemaError, match=message):
