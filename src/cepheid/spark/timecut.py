@@ -150,7 +150,9 @@ def _apart(moments: Column, least_us: int) -> Column:
     """The ascending moments without those that lie less than ``least_us`` behind the one kept before."""
 
     def keep(kept: Column, moment: Column) -> Column:
-        far = (F.size(kept) == 0) | (moment - F.element_at(kept, -1) >= long(least_us))
+        # Times that are no events' times are still among them; a distance that fits no bigint is far.
+        distance = F.try_subtract(moment, F.element_at(kept, -1))
+        far = (F.size(kept) == 0) | F.coalesce(distance >= long(least_us), F.lit(True))
         return F.when(far, F.concat(kept, F.array(moment))).otherwise(kept)
 
     return F.aggregate(moments, F.array().cast("array<bigint>"), keep)
