@@ -18,7 +18,7 @@ from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked
 from cepheid.engine.rejected import missing_keys
 from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.session import run as run_engine
-from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.together import Found, run_together
 from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.batch import EventBatch
@@ -114,6 +114,7 @@ def match(
         CapacityError: more partial matches would be held than the settings allow.
         SchemaError, DataError, ParameterError: the events or parameters do not do; there is no such output.
     """
+    require_settings(settings)
     asked = None if outputs is None else asked_outputs(outputs)
     options: dict[str, Any] = {
         "time": time,

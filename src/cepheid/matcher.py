@@ -10,10 +10,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.gauge import Gauge
-from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
@@ -97,6 +98,7 @@ class Matcher:
         self._query = Query.of(query)
         self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
         self._parameters = parameters or {}
+        require_settings(settings)
         self._settings = settings
         self._catalog = catalog_with(catalog, queries)
         self._slack_us = None if slack is None else self._duration_us(slack)
@@ -156,12 +158,12 @@ class Matcher:
             return self._moved(self._watermark_us)
         return self._moved(int(batch.time_us[-1]) - self._slack_us - 1)
 
-    def advance(self, time: datetime | str | int | float) -> Any:
+    def advance(self, time: datetime | np.datetime64 | str | int | float) -> Any:
         """Move the watermark: all events up to ``time`` have been pushed.
 
         Args:
-            time: a datetime, an ISO text, or a number in ``time_unit``. Times without a zone are UTC. A time before
-                the watermark changes nothing.
+            time: a datetime (of Python, pandas or numpy), an ISO text, or a number in ``time_unit``. Times without a
+                zone are UTC. A time before the watermark changes nothing.
 
         Returns:
             The matches that are decided by now and were not before, as the kind of table that was pushed last.
@@ -296,15 +298,16 @@ class Matcher:
                 remedy="start another one, and push again from one window before the last match that was given",
             ) from self._failure
 
-    def _time_us(self, time: datetime | str | int | float) -> int:
+    def _time_us(self, time: datetime | np.datetime64 | str | int | float) -> int:
         if isinstance(time, int | float) and self._options["time_unit"] is None:
             raise DataError(
                 f"{time} is a number, and nothing says in which unit",
                 remedy="give a datetime, or the Matcher a time_unit",
             )
         try:
-            given = pa.array([time])
-        except (pa.ArrowException, OverflowError) as error:
+            # Arrow takes numpy's times as an array only.
+            given = pa.array(np.array([time]) if isinstance(time, np.datetime64) else [time])
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
             raise DataError(f"{time!r} is not a time", remedy="give a datetime, an ISO text or a number") from error
         read = event_times(given, self._options["time_unit"], "time")
         if read.bad is not None:

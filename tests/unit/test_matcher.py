@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -182,8 +183,15 @@ def test_a_slack_that_is_no_length_of_time(slack: Any):
 
 
 def test_a_time_that_no_column_can_hold():
-    with pytest.raises(DataError, match="is not a time"):
-        matcher().advance(2**70)
+    for time in (2**70, pd.NaT):
+        with pytest.raises(DataError, match="is not a time"):
+            matcher().advance(time)
+
+
+def test_a_time_of_numpy():
+    one = matcher()
+    one.advance(np.datetime64("2024-01-04"))
+    assert one.watermark_us == 1_704_326_400_000_000
 
 
 @pytest.mark.parametrize(("slack", "message"), [(-1, "negative"), (timedelta(days=-1), "negative")])

@@ -123,6 +123,14 @@ def test_what_is_behind_from_has_the_cap_too():
         cep.match(events(50), outer, **COLUMNS, queries={"pair": QUERY}, settings=cep.Settings(max_partial_matches=10))
 
 
+@pytest.mark.parametrize("wrong", [None, {"max_partial_matches": 5}])
+def test_what_is_no_settings(wrong):
+    with pytest.raises(SetupError, match=r"is not a cep\.Settings"):
+        cep.match(events(1), QUERY, **COLUMNS, settings=wrong)
+    with pytest.raises(SetupError, match=r"is not a cep\.Settings"):
+        cep.Matcher(QUERY, **COLUMNS, settings=wrong)
+
+
 def test_settings_that_are_none():
     for wrong in ({"max_partial_matches": 0}, {"max_partial_matches": True}, {"max_partial_matches_per_key": -1}):
         with pytest.raises(SetupError, match="is not a number of partial matches"):

@@ -41,6 +41,10 @@ def asked_outputs(outputs: str | Collection[str]) -> frozenset[str]:
     Raises:
         SchemaError: there is no such output, or none is named.
     """
+    if not isinstance(outputs, Collection):
+        raise SchemaError(
+            f"outputs={outputs!r} names no outputs", remedy=f"name some of {', '.join(NAMES)}, or leave outputs= out"
+        )
     names = frozenset((outputs,) if isinstance(outputs, str) else outputs)
     unknown = sorted(str(name) for name in names - frozenset(NAMES))
     if unknown or not names:

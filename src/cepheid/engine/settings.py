@@ -53,3 +53,16 @@ class Settings:
 
 
 DEFAULTS = Settings()
+
+
+def require_settings(settings: object) -> None:
+    """Test what stands as ``settings=``.
+
+    Raises:
+        SetupError: it is not of `Settings`.
+    """
+    if not isinstance(settings, Settings):
+        raise SetupError(
+            f"settings={settings!r} is not a cep.Settings",
+            remedy="give cep.Settings(max_partial_matches=...), or leave it out",
+        )

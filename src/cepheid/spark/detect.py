@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Observation
 
 from cepheid.engine.outputs import Outputs, asked_outputs
 from cepheid.engine.session import prepare
-from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.errors import NotSupportedError, QueryError, SchemaError
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import told, warn_of_no_matches
@@ -165,6 +165,7 @@ def detect(
     """
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise SchemaError(f"partitions= is {partitions!r}", remedy="give a whole number from 1, or leave it out")
+    require_settings(settings)
     asked = None if outputs is None else asked_outputs(outputs)
     names = (order,) if isinstance(order, str) else tuple(order or ())
     read = query if isinstance(query, QuerySet) else Query.of(query)
