@@ -52,3 +52,11 @@ def test_a_placeholder_for_a_time_is_near_to_no_other():
     table = pa.table({"t": moments, "kind": ["A", "B"], "i": [1, 2], "v": [1, 2]})
     with pytest.warns(UserWarning, match="beyond the range of times"):
         assert len(cep.match(table, PAIRS + " POLICY any", time="t", type="kind")) == 0
+
+
+def test_an_empty_pandas_table_may_have_types_of_any_type():
+    import pandas as pd
+
+    for dtype in ("object", "float64", "int64"):
+        frame = pd.DataFrame({"ts": [], "kind": []}, dtype=dtype)
+        assert len(cep.match(frame, "SEQ(A a, B b) WITHIN 5 s", time="ts", type="kind", time_unit="s")) == 0

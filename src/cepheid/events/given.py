@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from cepheid.events.frames import as_arrow
 from cepheid.events.ingest import schema_of
 from cepheid.events.merge import read_tables
@@ -28,6 +30,9 @@ def read_given(
         tables = {name: as_arrow(table, f"the events of {name!r}") for name, table in events.items()}
         return read_tables(tables, time=time, time_unit=time_unit, type=type or "type", order=keys)
     table = as_arrow(events)
+    # An empty column of pandas has the type of what it might have held, mostly float64.
+    if type in table.column_names and not table.num_rows and events.__class__.__module__.startswith("pandas."):
+        table = table.set_column(table.column_names.index(type), type, pa.array([], pa.string()))
     return table, schema_of(table, time=time, time_unit=time_unit, type=type, order=keys)
 
 
