@@ -40,6 +40,7 @@ def test_each_axis_grows_in_one_thing() -> None:
         assert [len({v[i] for v in values}) for i in range(3)].count(3) == 1, axis
 
 
+@pytest.mark.slow
 def test_a_point_has_its_work() -> None:
     table = events(SETTING)
     found = counts(table, CASES["W8"], SETTING.window_ms)
