@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.engine import incremental
 from cepheid.engine import snapshot as snapshots
 from cepheid.errors import DataError
 
@@ -85,6 +86,18 @@ def test_what_does_not_fit_is_told():
     for broken, said in ((b"", "no snapshot"), (b"x" * 100, "no snapshot"), (snapshot[:-1], "damaged|cut off")):
         with pytest.raises(DataError, match=said):
             matcher(QUERIES[0]).restore(broken)
+
+
+@pytest.mark.parametrize("kinds", [("CarriedSession", "RerunSession"), ("RerunSession", "CarriedSession")])
+def test_a_snapshot_of_another_kind_of_session_is_refused(kinds: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
+    before, now = (getattr(incremental, kind) for kind in kinds)
+    monkeypatch.setattr(incremental, "CarriedSession", before)
+    one = matcher(QUERIES[0])
+    one.push(EVENTS)
+    snapshot = one.snapshot()
+    monkeypatch.setattr(incremental, "CarriedSession", now)
+    with pytest.raises(DataError, match="has another plan for this query"):
+        matcher(QUERIES[0]).restore(snapshot)
 
 
 def test_a_snapshot_of_another_format_is_refused(monkeypatch: pytest.MonkeyPatch):

@@ -22,6 +22,7 @@ from cepheid.engine.pool import Pool
 from cepheid.engine.saved_rows import fingerprint, restored_rows, saved_rows
 from cepheid.engine.session import Work, fire_until, matches_in, step_over
 from cepheid.engine.settings import Settings
+from cepheid.engine.snapshot import other_plan
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
@@ -132,11 +133,8 @@ class CarriedSession:
 
     def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
         """See `engine.incremental.Session.restore`."""
-        if said["plan"] != fingerprint(self._compiled):
-            raise DataError(
-                "the snapshot was made by a version of cepheid that has another plan for this query",
-                remedy="restore it with the version that made it, or feed the stream again",
-            )
+        if said.get("plan") != fingerprint(self._compiled):
+            raise other_plan()
         self.watermark_us, self._held = watermark_us, held
         self._caps.n_dropped = said["n_dropped"]
         if held is None:

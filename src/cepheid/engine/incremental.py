@@ -18,8 +18,9 @@ from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen, narrowed
 from cepheid.engine.session import Work, matched
 from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.snapshot import other_plan
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
-from cepheid.errors import DataError, NotSupportedError
+from cepheid.errors import NotSupportedError
 from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
@@ -89,7 +90,7 @@ class Session(Protocol):
         """Go on, at the beginning of a stream, from what `saved` gave, and the watermark then.
 
         Raises:
-            DataError: it was saved by another kind of session.
+            DataError: it was saved by another kind of session, or for another plan.
         """
 
 
@@ -228,10 +229,7 @@ class RerunSession:
     def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
         """See `Session.restore`."""
         if "n_timers" not in said:
-            raise DataError(
-                "the snapshot was made by a version of cepheid that has another plan for this query",
-                remedy="restore it with the version that made it, or feed the stream again",
-            )
+            raise other_plan()
         self.watermark_us, self._kept, self.n_timers = watermark_us, held, said["n_timers"]
         self._n_open = numpy_of(tables[0].column("n_open").combine_chunks()).copy()
 

@@ -63,6 +63,14 @@ def unpacked(snapshot: bytes) -> tuple[dict[str, Any], list[Any]]:
     return said, tables
 
 
+def other_plan() -> DataError:
+    """The error where what a session saved fits no session of the plan that the query has now."""
+    return DataError(
+        "the snapshot was made by a version of cepheid that has another plan for this query",
+        remedy="restore it with the version that made it, or feed the stream again",
+    )
+
+
 def table_of_events(batch: EventBatch | None) -> Any:
     """Events, whose rows they are, as a table with their times, numbers and places; one without columns for none."""
     if batch is None:
