@@ -104,8 +104,9 @@ def test_a_snapshot_of_another_format_is_refused(monkeypatch: pytest.MonkeyPatch
     one = matcher(QUERIES[0])
     one.push(EVENTS)
     snapshot = one.snapshot()
-    monkeypatch.setattr(snapshots, "VERSION", 2)
-    with pytest.raises(DataError, match="has the format 1, and this version of cepheid reads 2"):
+    now = snapshots.VERSION
+    monkeypatch.setattr(snapshots, "VERSION", now + 1)
+    with pytest.raises(DataError, match=f"has the format {now}, and this version of cepheid reads {now + 1}"):
         matcher(QUERIES[0]).restore(snapshot)
 
 

@@ -1,4 +1,9 @@
-"""The partial matches of a pool as tables, in terms of variables and events, and back."""
+"""The partial matches of a pool as tables, and back.
+
+Rows name events by their places among those that are saved beside them, and states by their numbers. Each register is a
+column, named by what it holds: the number of its element, and that of the column of values that it comes from. Such
+numbers mean the same in plans of one fingerprint only; snapshots of others are refused.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ import pyarrow as pa
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.load import rekey_kernel, relinkers
 from cepheid.compiler.registers import AnyRegister, Count, Iteration, Slot, Tally, Value
-from cepheid.compiler.requests import Register
+from cepheid.compiler.requests import Register, Request
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.compaction import hang, room_for, runs_of
 from cepheid.engine.pool import Pool
@@ -20,21 +25,31 @@ from cepheid.kernels import layout as k
 
 
 def fingerprint(compiled: CompiledPlan) -> str:
-    """What states, and what partial matches remember, are called: partial matches fit plans where it is the same."""
-    automaton = compiled.automaton
+    """A digest of all that the numbers in saved rows refer to: they fit the plans in which it is the same.
+
+    These are the states, the registers, the columns of values, and the lists that rows are in.
+    """
+    automaton, requests = compiled.automaton, compiled.requests
     states = [
         (automaton.variables[state.element].variable, [automaton.edges[edge].target for edge in state.edges])
         for state in automaton.states
     ]
-    names = sorted(_name(compiled, register) for register in compiled.registers)
-    return blake2b(repr((states, names)).encode(), digest_size=16).hexdigest()
+    names = sorted(_name(register) for register in compiled.registers)
+    columns = [[_request(column) for column in kept] for kept in (requests.ints, requests.floats)]
+    meant = (states, names, columns, len(_link_fields(compiled)))
+    return blake2b(repr(meant).encode(), digest_size=16).hexdigest()
 
 
-def _name(compiled: CompiledPlan, register: AnyRegister) -> str:
-    """A register by what it holds."""
+def _request(column: Request) -> str:
+    # The order of a set of texts is another in each process.
+    return repr((column.expression, column.type, column.shape, sorted(column.variables), column.step))
+
+
+def _name(register: AnyRegister) -> str:
+    """A register by what it holds, in numbers of the plan."""
     if isinstance(register, Iteration):
         return f"iteration of group {register.group}"
-    # The ends of the gap of a NOT are numbered as the NOTs are; all others belong to variables.
+    # The ends of the gap of a NOT are numbered as the NOTs are; all others belong to elements.
     number = f"{register.element}"
     match register:
         case Slot(which=which):
@@ -75,7 +90,7 @@ def saved_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents | None) 
             hanging = fields[hanging, run_field + 1]
         columns["waits for the deadline"] = waits
     for register, number in compiled.registers.items():
-        name = _name(compiled, register)
+        name = _name(register)
         own = fields[:, registers + number]
         column = _coded(register)
         if isinstance(register, Value):
@@ -121,7 +136,7 @@ def restored_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents, rows
         runs[fields[:, run_field], k.RUN_START] = starts
         hang(fields, runs, np.flatnonzero(saved["waits for the deadline"]), run_field)
     for register, number in compiled.registers.items():
-        name, column = _name(compiled, register), _coded(register)
+        name, column = _name(register), _coded(register)
         own = saved[name]
         fields[:, registers + number] = _values_of(events, column, own) if isinstance(register, Value) else own
         for word, at in enumerate(_further(register)):

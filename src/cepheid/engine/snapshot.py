@@ -1,8 +1,10 @@
-"""What a stream holds as bytes: versioned, in terms of events and variables, and of no kernel.
+"""What a stream holds as bytes: versioned, in terms of events and of the plan, and of no kernel.
 
 A snapshot is a JSON text and Arrow tables behind it. Each table is written with its length as an IPC stream. Events
 are kept as they came, with their numbers in the stream; a partial match is a row with the one that it extends, the
-event that it took last, its state, and what it remembers under the names of variables.
+event that it took last, its state, and its registers, named by the numbers of elements and columns in the plan
+(`engine.saved_rows`). A fingerprint of the plan stands beside them: where the query has another plan by now, the
+snapshot is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from cepheid.events.batch import EventBatch
 from cepheid.events.schema import Schema
 
 MAGIC = b"cepheid snapshot "
-VERSION = 1
+VERSION = 2
 _WHERE = ("cepheid time", "cepheid number", "cepheid place")
 _LENGTH_BYTES = 8
 
