@@ -141,3 +141,17 @@ def test_settings_that_are_none():
         cep.match(events(1), "SEQ(A a, B b)", **COLUMNS, settings=cep.Settings(max_partial_matches_per_key=5))
     with pytest.raises(NotSupportedError, match="drop oldest"):
         cep.match(events(1), "SEQ(A a, B b) WITHIN 5 EVENTS", **COLUMNS, settings=dropping())
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SEQ(A a, B b) WITHIN 5 EVENTS", "its windows or gaps count events"),
+        ("SEQ(A a, B b) WINDOW 6 SLIDE 2", "its windows slide"),
+        ("SEQ(A a, strict B b) WITHIN 5", "the prefix strict gives an event another policy than the pattern has"),
+        ("SEQ(A a, B+ b UNTIL b.k > 5) WITHIN 5", "UNTIL is tested on every event while its loop is open"),
+    ],
+)
+def test_where_none_can_be_dropped_the_error_says_why(query: str, reason: str):
+    with pytest.raises(NotSupportedError, match=f'on_cap="drop oldest" with this query yet: {reason}'):
+        cep.match(events(1), query, **COLUMNS, settings=dropping())

@@ -7,7 +7,7 @@ import numpy as np
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.requests import PARTITION
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.carrying import can_be_carried
+from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.compaction import held_rows, without
 from cepheid.engine.pool import Pool
 from cepheid.engine.settings import Settings
@@ -38,10 +38,9 @@ class Caps:
                 text=bound.text,
                 span=bound.query.pattern.span,
             )
-        if settings.on_cap == "drop oldest" and not can_be_carried(compiled):
+        if settings.on_cap == "drop oldest" and (reason := reason_not_carried(compiled)) is not None:
             raise NotSupportedError(
-                'the engine cannot run on_cap="drop oldest" yet with windows that slide or count events, strict, AFTER '
-                "MATCH, patterns with several ways to one match, or where what times out is told",
+                f'the engine cannot run on_cap="drop oldest" with this query yet: {reason}',
                 remedy='use on_cap="error"',
                 text=bound.text,
                 span=bound.query.pattern.span,
@@ -104,7 +103,7 @@ class Caps:
         n_left = len(dropped) - int(np.count_nonzero(dropped))
         # One event gives a row at most so many, which must fit at once.
         there_is_room = n_left + int(self._compiled.plan[k.P_FANOUT]) <= int(pool.pool[k.M_CAPACITY]) * 3 // 4
-        if dropped.any() or (there_is_room and can_be_carried(self._compiled)):
+        if dropped.any() or (there_is_room and reason_not_carried(self._compiled) is None):
             self.n_dropped += int(np.count_nonzero(dropped & found.is_open))
             without(self._compiled, pool, found, dropped, next_us - 1)
             return there_is_room
@@ -137,7 +136,7 @@ class Caps:
             remedy="give the query a shorter window, SAME or further conditions, raise the cap (cep.Settings)"
             + (
                 ""
-                if one_start or not can_be_carried(self._compiled)
+                if one_start or reason_not_carried(self._compiled) is not None
                 else ', or lose some matches: cep.Settings(on_cap="drop oldest")'
             ),
             text=bound.text,

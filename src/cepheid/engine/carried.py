@@ -48,7 +48,7 @@ class CarriedSession:
         """Start at the beginning of a stream.
 
         Args:
-            compiled: a plan that `can_be_carried`.
+            compiled: a plan with no `engine.carrying.reason_not_carried`.
             settings: how much may be held.
         """
         self.watermark_us = BEFORE_ALL_US

@@ -6,30 +6,38 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.language.tree import Event, Not, Policy, Repeat, SkipMode, walk
 
 
-def can_be_carried(compiled: CompiledPlan) -> bool:
-    """Whether what a kernel holds after some events is all that it needs to go on with later ones.
+def reason_not_carried(compiled: CompiledPlan) -> str | None:
+    """Why what a kernel holds after some events is not all that it needs to go on with later ones; None where it is.
 
-    Not so where windows count events or slide, where matches are found twice, or where what decides one is told
-    afterwards: there, `engine.incremental` runs over the last window again.
+    It is not where windows count events or slide, where matches are found twice, or where what decides one is told
+    afterwards: there, `engine.incremental` runs over the last window again, and no partial match can be dropped.
     """
     automaton = compiled.automaton
     bound = automaton.bound
-    if automaton.sliding or automaton.counts_events or automaton.strict or automaton.tells_timed_out:
-        return False
-    if automaton.two_clocks or automaton.scattered:
-        return False
-    if (automaton.graph and automaton.ambiguous) or bound.skip.mode is not SkipMode.NONE:
-        return False
-    if automaton.each is not None and compiled.needs.fire:
-        return False
-    if automaton.leading and automaton.within is None:
-        return False
+    if automaton.sliding:
+        return "its windows slide"
+    if automaton.counts_events or automaton.two_clocks:
+        return "its windows or gaps count events"
+    if automaton.strict:
+        return "under POLICY strict each event extends or ends all partial matches of its partition"
+    if automaton.tells_timed_out:
+        return "what times out is told"
+    if bound.skip.mode is not SkipMode.NONE:
+        return f"with AFTER MATCH {bound.skip.mode.value} a match that was kept before has a say in which are kept now"
     for node in walk(bound.pattern):
         match node:
             case Event(policy=Policy() as policy) if policy is not bound.policy:
-                return False
+                return f"the prefix {policy.value} gives an event another policy than the pattern has"
             case Not(part=part) if not isinstance(part, Event):
-                return False
+                return "NOT of a group is matched by itself, before the rest of the pattern"
             case Repeat(until=until) if until is not None:
-                return False
-    return True
+                return "UNTIL is tested on every event while its loop is open"
+    if automaton.scattered:
+        return "a match may give back events that lie among others of it"
+    if automaton.graph and automaton.ambiguous:
+        return "the pattern may find one match in several ways"
+    if automaton.each is not None and compiled.needs.fire:
+        return "it has BETWEEN EACH, and time may decide a match after its last event"
+    if automaton.leading and automaton.within is None:
+        return "a NOT stands before the first event, and no WITHIN says how far back it looks"
+    return None

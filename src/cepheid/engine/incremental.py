@@ -12,7 +12,7 @@ from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.caps import Caps
 from cepheid.engine.carried import CarriedSession
-from cepheid.engine.carrying import can_be_carried
+from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.compaction import open_events
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen, narrowed
@@ -121,7 +121,8 @@ def session(compiled: CompiledPlan, settings: Settings = DEFAULTS) -> Session:
             origin=bound.origin,
             span=(window.within or window.each or bound.query.pattern).span,
         )
-    return CarriedSession(compiled, settings) if can_be_carried(compiled) else RerunSession(compiled, settings)
+    kind = CarriedSession if reason_not_carried(compiled) is None else RerunSession
+    return kind(compiled, settings)
 
 
 class RerunSession:
