@@ -155,3 +155,13 @@ def test_settings_that_are_none():
 def test_where_none_can_be_dropped_the_error_says_why(query: str, reason: str):
     with pytest.raises(NotSupportedError, match=f'on_cap="drop oldest" with this query yet: {reason}'):
         cep.match(events(1), query, **COLUMNS, settings=dropping())
+
+
+def test_the_origin_of_the_query_stands_in_the_errors():
+    in_time, by_count = (cep.Query.parse(text, "rule.cep") for text in (QUERY, "SEQ(A a, B b) WITHIN 5 EVENTS"))
+    with pytest.raises(CapacityError, match=r"^rule\.cep:1:"):
+        cep.match(events(50), in_time, **COLUMNS, settings=cep.Settings(max_partial_matches=10))
+    with pytest.raises(NotSupportedError, match=r"^rule\.cep:1:"):
+        cep.match(events(1), by_count, **COLUMNS, settings=dropping())
+    with pytest.raises(QueryError, match=r"^rule\.cep:1:.*no SAME"):
+        cep.match(events(1), by_count, **COLUMNS, settings=cep.Settings(max_partial_matches_per_key=5))

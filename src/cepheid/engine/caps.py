@@ -36,6 +36,7 @@ class Caps:
                 "max_partial_matches_per_key counts for each value of SAME, and the query has no SAME",
                 remedy="add SAME[...], or set max_partial_matches alone",
                 text=bound.text,
+                origin=bound.origin,
                 span=bound.query.pattern.span,
             )
         if settings.on_cap == "drop oldest" and (reason := reason_not_carried(compiled)) is not None:
@@ -43,6 +44,7 @@ class Caps:
                 f'the engine cannot run on_cap="drop oldest" with this query yet: {reason}',
                 remedy='use on_cap="error"',
                 text=bound.text,
+                origin=bound.origin,
                 span=bound.query.pattern.span,
             )
         self.n_dropped = 0
@@ -95,11 +97,11 @@ class Caps:
             _, numbers, counts = np.unique(keys, return_inverse=True, return_counts=True)
             for key in np.flatnonzero(counts > per_key):
                 rows = np.flatnonzero(numbers == key)
-                dropped[rows] = self._oldest(found.starts[rows], per_key, found.needed_start, next_us, "of one key")
+                dropped[rows] = self._oldest(found.starts[rows], per_key, found.needed_start, "of one key")
         left = np.flatnonzero(~dropped)
         if len(left) > settings.max_partial_matches:
             most = settings.max_partial_matches
-            dropped[left] = self._oldest(found.starts[left], most, found.needed_start, next_us, "")
+            dropped[left] = self._oldest(found.starts[left], most, found.needed_start, "")
         n_left = len(dropped) - int(np.count_nonzero(dropped))
         # One event gives a row at most so many, which must fit at once.
         there_is_room = n_left + int(self._compiled.plan[k.P_FANOUT]) <= int(pool.pool[k.M_CAPACITY]) * 3 // 4
@@ -109,10 +111,10 @@ class Caps:
             return there_is_room
         return False
 
-    def _oldest(self, starts: Int64Array, most: int, needed: int | None, now_us: int, where: str) -> BoolArray:
+    def _oldest(self, starts: Int64Array, most: int, needed: int | None, where: str) -> BoolArray:
         """Which of the partial matches with these starts are to go, so that at most three quarters of ``most`` stay."""
         if self._settings.on_cap == "error":
-            raise self._error(len(starts), most, now_us, where)
+            raise self._error(len(starts), most, where)
         target = max(1, most * 3 // 4)
         in_order = np.sort(starts)
         # Those of one start go or stay together.
@@ -124,10 +126,10 @@ class Caps:
             floor = min(floor, needed)
         dropped: BoolArray = starts < floor
         if len(starts) - int(np.count_nonzero(dropped)) > most:
-            raise self._error(len(starts), most, now_us, where, one_start=True)
+            raise self._error(len(starts), most, where, one_start=True)
         return dropped
 
-    def _error(self, n: int, most: int, now_us: int, where: str, *, one_start: bool = False) -> CapacityError:
+    def _error(self, n: int, most: int, where: str, *, one_start: bool = False) -> CapacityError:
         bound = self._compiled.automaton.bound
         name = "max_partial_matches_per_key" if where else "max_partial_matches"
         of_one = ", which all began at one time, so that none of them is older than the others" if one_start else ""
@@ -140,6 +142,7 @@ class Caps:
                 else ', or lose some matches: cep.Settings(on_cap="drop oldest")'
             ),
             text=bound.text,
+            origin=bound.origin,
             span=bound.query.pattern.span,
         )
 

@@ -20,7 +20,7 @@ from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed
 from cepheid.engine.pool import Pool
 from cepheid.engine.saved_rows import fingerprint, restored_rows, saved_rows
-from cepheid.engine.session import Work, fire_until, matches_in, step_over
+from cepheid.engine.session import fire_until, matches_in, step_over
 from cepheid.engine.settings import Settings
 from cepheid.engine.snapshot import other_plan
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
@@ -52,23 +52,12 @@ class CarriedSession:
             settings: how much may be held.
         """
         self.watermark_us = BEFORE_ALL_US
-        self.work = Work()
         self._compiled = compiled
         self._caps = Caps(compiled, settings)
         self._pool = Pool(compiled, self._caps.first_rows)
         self._held: EventBatch | None = None
         self._events: KernelEvents | None = None
         self._n_new = 0
-
-    @property
-    def decides_late(self) -> bool:
-        """Whether a match may be decided by the time, after its last event."""
-        return bool(self._compiled.needs.fire)
-
-    @property
-    def n_events(self) -> int:
-        """Events that are kept."""
-        return 0 if self._held is None else len(self._held)
 
     @property
     def n_bytes(self) -> int:
@@ -100,7 +89,7 @@ class CarriedSession:
         if not parts:
             return None
         batch = joined(parts)
-        events, n_before = self._events, self.n_events
+        events, n_before = self._events, 0 if self._held is None else len(self._held)
         if ready is not None or events is None:
             events = self._with_new(batch, n_before)
             batch = batch if events.selected is None else taken(batch, events.selected)
@@ -167,7 +156,6 @@ class CarriedSession:
         events = events_of(compiled, batch)
         if events.selected is not None:
             assert (events.selected[:n_before] == np.arange(n_before)).all(), "what fitted once fits again"
-        self.work.null_key_positions = events.null_keys
         if before is None:
             return events
         changed = {}

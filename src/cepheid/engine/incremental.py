@@ -16,7 +16,7 @@ from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.compaction import open_events
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen, narrowed
-from cepheid.engine.session import Work, matched
+from cepheid.engine.session import matched
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import other_plan
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
@@ -34,19 +34,9 @@ class Session(Protocol):
 
     Attributes:
         watermark_us: all events up to this time have come.
-        work: what the last step did.
     """
 
     watermark_us: int
-    work: Work
-
-    @property
-    def decides_late(self) -> bool:
-        """Whether a match may be decided by the time, after its last event."""
-
-    @property
-    def n_events(self) -> int:
-        """Events that are kept."""
 
     @property
     def n_bytes(self) -> int:
@@ -135,7 +125,6 @@ class RerunSession:
 
     Attributes:
         watermark_us: all events up to this time have come.
-        work: what the last step did.
         n_timers: matches that the time will decide, unless something comes.
         n_dropped: 0, as such plans are refused where partial matches are to be dropped.
     """
@@ -172,17 +161,6 @@ class RerunSession:
         self.n_timers = 0
         self.n_dropped = 0
         self.watermark_us = BEFORE_ALL_US
-        self.work = Work()
-
-    @property
-    def decides_late(self) -> bool:
-        """Whether a match may be decided by the time, after its last event."""
-        return bool(self._compiled.needs.fire)
-
-    @property
-    def n_events(self) -> int:
-        """Events that are kept."""
-        return 0 if self._kept is None else len(self._kept)
 
     @property
     def n_bytes(self) -> int:
@@ -195,13 +173,13 @@ class RerunSession:
         parts = [part for part in (self._kept, ready) if part is not None]
         if not parts:
             return None
-        if ready is None and not self.decides_late:
+        if ready is None and not self._compiled.needs.fire:
             self._kept = self._still_needed(parts[0], None)
             return None
         batch = joined(parts)
         if self._compiled.automaton.counts_events and batch.places is None:
             batch = replace(batch, places=np.full(len(batch), -1, np.int64))
-        matches, events, words = matched(self._compiled, batch, work=self.work, settings=self._settings)
+        matches, events, words = matched(self._compiled, batch, settings=self._settings)
         self._n_open = self._open(batch, events, words)
         self._kept = self._still_needed(batch, events)
         decided = matches.decided_us

@@ -102,11 +102,9 @@ def run_plan(
     return matches_in(compiled, batch, *_stepped(compiled, batch, work, index, settings))
 
 
-def matched(
-    compiled: CompiledPlan, batch: EventBatch, *, work: Work, settings: Settings
-) -> tuple[Matches, KernelEvents, k.Ints]:
+def matched(compiled: CompiledPlan, batch: EventBatch, *, settings: Settings) -> tuple[Matches, KernelEvents, k.Ints]:
     """The same, the events as the kernel saw them, and its pool with all partial matches."""
-    stepped = _stepped_in_order(compiled, batch, work, None, settings)
+    stepped = _stepped_in_order(compiled, batch, None, None, settings)
     return matches_in(compiled, batch, *stepped), stepped[0], stepped[1]
 
 

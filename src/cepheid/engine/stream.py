@@ -243,6 +243,7 @@ def _require_known_delay(stage: _Stage) -> None:
             "then the stream cannot know which composite events (FROM) are still to come",
             remedy="measure the windows of the inner query in time",
             text=stage.bound.text,
+            origin=stage.bound.origin,
             span=stage.bound.query.pattern.span,
         )
 
