@@ -41,7 +41,6 @@ SPARSE = 512
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NUMBERS = frozenset((Kind.INT, Kind.FLOAT, Kind.TIMESTAMP, Kind.DURATION, Kind.BOOL))
-_NUMERALS = frozenset((LiteralKind.INT, LiteralKind.FLOAT, LiteralKind.TIMESTAMP, LiteralKind.DURATION))
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def write_groups(
         begin: where the table begins in ``ints``.
     """
     negated = automaton.elements[automaton.n_positive :]
-    slots = {v.variable: v.slot for v in automaton.variables}
+    slots = {v.variable: v.slot for v in automaton.variables if v.slot is not None}
     parts: list[Ints] = [np.full(len(negated) * k.GROUP_HEADER, -1, np.int64)]
     header = parts[0].reshape(len(negated), k.GROUP_HEADER)
     at = begin + len(parts[0])
@@ -58,12 +58,12 @@ def write_groups(
         if element.index not in found:
             continue
         assert element.inner is not None
-        first = min(slots[name] or 0 for name in element.inner.variables)
+        first = min(slots[name] for name in element.inner.variables)
         width = 1 + len(element.inner.variables)
         matches = found[element.index]
         numbers = _numbers(matches, selected, windows)
         owners = np.repeat(np.arange(len(matches.offsets) - 1), np.diff(matches.offsets))
-        columns = np.array([1 + (slots[name] or 0) - first for name in matches.names], np.int64)
+        columns = np.array([1 + slots[name] - first for name in matches.names], np.int64)
         rows = np.full((len(matches.offsets) - 1, width), -1, np.int64)
         rows[owners, columns] = numbers
         rows[:, 0] = numbers[matches.offsets[:-1]]

@@ -48,9 +48,13 @@ class MachineCode:
         """Write it to a file, which other processes see all at once."""
         head = {"symbol": self.symbol, "kinds": self.kinds, "sha256": hashlib.sha256(self.image).hexdigest()}
         descriptor, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(head).encode() + b"\n" + self.image)
-        os.replace(name, path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(json.dumps(head).encode() + b"\n" + self.image)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
 
     @staticmethod
     def read(path: Path) -> MachineCode | None:
@@ -61,11 +65,11 @@ class MachineCode:
             return None
         try:
             told = json.loads(head)
-        except ValueError:
+            code = MachineCode(told["symbol"], tuple(told["kinds"]), image)
+            whole = told["sha256"] == hashlib.sha256(image).hexdigest()
+        except (ValueError, KeyError, TypeError):
             return None
-        if told["sha256"] != hashlib.sha256(image).hexdigest():
-            return None
-        return MachineCode(told["symbol"], tuple(told["kinds"]), image)
+        return code if whole else None
 
 
 class MachineFunction:

@@ -67,6 +67,7 @@ from cepheid.kernels.layout import (
     RUN_FIRST,
     RUN_ROW,
     RUN_START,
+    RUN_STATE,
     RUN_WIDTH,
     RUNS_FULL,
     START,
@@ -242,7 +243,7 @@ def _begin(
     pool[run + EVENT] = number
     pool[run + PARENT] = NO_ROW
     pool[run + START] = time
-    pool[run + STATE] = plan[starts + LIST_EDGES_TO + 1]
+    pool[run + STATE] = plan[starts + RUN_STATE]
     pool[run + LINKS] = UNLINKED
     pool[run + LINKS + 1] = key
     pool[run + ITEM_NEXT] = pool[run + ITEM_FROM] = NO_ROW

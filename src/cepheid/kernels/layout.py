@@ -46,8 +46,7 @@ P_N_STARTS = 26  # how many lists of starts stand behind the others
 P_KEEP_NEGATED = 27  # as P_KEEP, for the events kept for NOT
 P_HORIZON = 28  # runs whose first event is older than this are decided, us; -1 for never
 P_EACH = 29  # longest gap between neighbours, us or by the other clock; -1 for none
-P_TELLS = 30  # whether the partial matches that are left when their window closes are told: one of the following
-TELLS_NOTHING = 0
+P_TELLS = 30  # whether the partial matches that are left when their window closes are told: 0, or one of the following
 TELLS_TIMED_OUT = 1
 TELLS_ALL = 2  # and those that are no longer left, so that equal ones can be told apart from them (any)
 P_HISTORY = 31  # 1: conditions look at more of a match than its registers (strict)
@@ -292,6 +291,7 @@ LIST_FIELD = 0  # index of NEXT in the row; KEY follows
 LIST_ELEMENTS = 1  # the elements its edges take, as bits
 LIST_EDGES_FROM, LIST_EDGES_TO = 2, 3  # into the table `list_edges`, in order of preference
 ROW_KEYS_FROM, ROW_KEYS_TO = 4, 5  # the key of a row that joins the list
+RUN_STATE = 4  # of a list of starts, whose rows join nothing: under `strict`, the state of what is a run itself
 EVENT_KEYS_FROM, EVENT_KEYS_TO = 6, 7  # the key of an event that looks for rows
 # Where the first condition of a list's only edge compares an int of the row with one of the arriving event:
 FILTER_FIELD = 8  # the register of the row's value, or -1 where there is no such condition
@@ -329,7 +329,7 @@ CLOSERS_FROM, CLOSERS_TO = 18, 19
 STATE_WIDTH = 20
 
 # --- ends of matches: rows of the table `ends` ------------------------------------------------------------
-END_FROM = 0  # what must hold: conditions (from, to) and absences (from, to)
+# 0 to 3: what must hold: conditions (from, to) and absences (from, to)
 TRAILING_FROM, TRAILING_TO = 4, 5  # the absences that are tested when the window has passed
 DROPPED = 6  # the register of the iteration that gives its events back, or -1
 SCATTERED = 7  # where the table `combinations` says which groups do so, though other events lie among these; or -1

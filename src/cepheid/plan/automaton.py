@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.tree import Expression, Policy, SkipMode
@@ -300,7 +301,7 @@ class Automaton:
     strict: bool = False
     mixed: bool = False
 
-    @property
+    @cached_property
     def neighbours(self) -> bool:
         """Whether some edge takes only the neighbour of a match's last event."""
         return any(edge.strict for edge in self.edges)
@@ -310,7 +311,7 @@ class Automaton:
         """Whether matches are looked for in windows that slide."""
         return self.bound.query.window.sliding is not None
 
-    @property
+    @cached_property
     def scattered(self) -> bool:
         """Whether a match may give back events that lie among others of it."""
         return any(end.scattered for state in self.states for end in state.ends)
@@ -341,7 +342,7 @@ class Automaton:
         one_road = not (self.graph or self.sliding or self.skips)
         return one_road and all(e.minimum == 1 and e.maximum == 1 for e in self.elements[: self.n_positive])
 
-    @property
+    @cached_property
     def ambiguous(self) -> bool:
         """Whether a match may be found in two ways: events do not tell the steps that take them."""
         if self.mixed:
@@ -354,7 +355,7 @@ class Automaton:
                 return True
         return False
 
-    @property
+    @cached_property
     def bare_states(self) -> frozenset[int]:
         """States that end a match and leave nothing to be tested."""
         tested = {edge.target for edge in self.edges if edge.made_tests or edge.made_absences}
