@@ -193,6 +193,7 @@ class Matcher:
         Raises:
             DataError: nothing was pushed yet, and no schema was given.
         """
+        self._require_whole()
         if self._stream is None:
             raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
         return self._stream.gauge(by_key=by_key)
@@ -203,6 +204,7 @@ class Matcher:
         Raises:
             DataError: nothing was pushed yet, and no schema was given.
         """
+        self._require_whole()
         if self._stream is None or self._schema is None:
             raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
         columns = self._arrow.serialize().to_pybytes().hex()
@@ -219,6 +221,7 @@ class Matcher:
             DataError: it is no snapshot, one of another query, or of a version that is too different; or this matcher
                 has had events already.
         """
+        self._require_whole()
         if self._stream is not None and self._stream.n_arrived:
             raise DataError("the matcher has had events already", remedy="restore into a new one")
         said, tables = unpacked(snapshot)

@@ -109,7 +109,7 @@ def _inspect_job(path: Path) -> _Inspected:
     with watching() as progress:
         events, bound = read(job, progress)
     more = {name: job.named[name].bind(events.schema, job.catalog) for name in job.sinks}
-    both = replace(bound, parameters={**bound.parameters, **parameters_of(more)})
+    both = replace(bound, parameters={**parameters_of(more), **bound.parameters})
     values = values_for(job, both)
     missing = [name for name in both.parameters if name not in values]
     warnings = [f"the job has no value for :{name}: give it as --param {name}=VALUE" for name in missing]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from cepheid.errors import NotSupportedError, Span
 from cepheid.language.bound import BoundQuery
 from cepheid.language.tree import Node
-from cepheid.plan.references import has_remote, references
+from cepheid.plan.references import has_remote
 from cepheid.plan.until import not_yet
 
 MAX_ELEMENTS = 62  # elements are bits of an int64
 
 
-def _refuse(bound: BoundQuery, what: str, node: Node | None, remedy: str | None = None) -> NotSupportedError:
+def _refuse(bound: BoundQuery, what: str, node: Node | None) -> NotSupportedError:
     span: Span | None = node.span if node is not None else None
     return NotSupportedError(
         f"the compiled engine cannot run {what} yet",
-        remedy=remedy or "it is part of the language: `cepheid.testing.oracle` runs it, slowly, on small tables",
+        remedy="it is part of the language: `cepheid.testing.oracle` runs it, slowly, on small tables",
         text=bound.text,
         origin=bound.origin,
         span=span if span is not None and span.end <= len(bound.text) else None,
@@ -41,6 +41,3 @@ def require_supported(bound: BoundQuery) -> None:
         remote = has_remote(returned.expression)
         if remote is not None:
             raise _refuse(bound, f"REMOTE {remote.store}[...]", remote)
-        for reference in references(returned.expression).values():
-            if reference.prev:
-                raise _refuse(bound, "prev(...) in RETURN", returned.expression)

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from cepheid.engine.composite import ORDER, with_time
 from cepheid.engine.matches import Matches
+from cepheid.engine.narrowing import chosen
 from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import time_type
@@ -179,20 +180,7 @@ def of_home(matches: Matches, batch: EventBatch) -> Matches:
     if not len(matches):
         return matches
     home = batch.column((HOME,)).values.astype(np.bool_)
-    kept = home[matches.positions[matches.offsets[1:] - 1]]
-    if kept.all():
-        return matches
-    lengths = np.diff(matches.offsets)
-    entries = np.repeat(kept, lengths)
-    # By name, not as the same kind of matches with other arrays: the engine has kinds that hold them otherwise.
-    return Matches(
-        offsets=np.concatenate(([0], np.cumsum(lengths[kept]))).astype(np.int64),
-        positions=matches.positions[entries],
-        variables=matches.variables[entries],
-        decided_us=matches.decided_us[kept],
-        window_start_us=None if matches.window_start_us is None else matches.window_start_us[kept],
-        window_end_us=None if matches.window_end_us is None else matches.window_end_us[kept],
-    )
+    return chosen(matches, home[matches.positions[matches.offsets[1:] - 1]])
 
 
 def _by_piece(table: Any) -> Iterator[Any]:

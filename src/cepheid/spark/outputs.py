@@ -82,6 +82,6 @@ def detect_outputs_of_set(
         try:
             others = detect_outputs(events, bound, asked - {MATCHES}, n_partitions, None, settings)
         except QueryError as error:
-            raise error.located(bound.text, name) from None
+            raise error.located(bound.text, bound.origin or name) from None
         found[name] = Outputs(None if matches is None else matches[name], others.timed_out, others.rejected)
     return DetectedOutputs(found, matches)

@@ -165,7 +165,8 @@ def test_a_matcher_that_has_failed_does_not_miss_matches_in_silence(error):
     matcher.push(EVENTS.slice(3, 1))
     with pytest.raises(DataError if isinstance(error, Exception) else type(error)):
         matcher.close()
-    for call in (lambda: matcher.push(EVENTS), lambda: matcher.advance("2024-01-01"), matcher.close):
+    pushes = (lambda: matcher.push(EVENTS), lambda: matcher.advance("2024-01-01"), matcher.close)
+    for call in (*pushes, matcher.gauge, matcher.snapshot, lambda: matcher.restore(b"")):
         with pytest.raises(DataError, match="the matcher has failed before") as caught:
             call()
         assert "start another one" in caught.value.remedy
