@@ -9,7 +9,7 @@ from cepheid.testing.harness import engine_matches, oracle_matches
 from cepheid.testing.strategies import Example, Features
 from cepheid.testing.strategies_composites import composites
 
-PAIRS = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PAIRS = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @PAIRS

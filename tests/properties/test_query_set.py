@@ -33,7 +33,7 @@ def bound_of_kernels(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-SETS = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+SETS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 FEATURES = Features.ENGINE_1 | Features.SOURCES
 
 

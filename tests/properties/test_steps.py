@@ -28,7 +28,7 @@ from tests.conformance.notation import Case, stream
 from tests.conformance.refusals import REFUSED
 
 SECOND_US = 1_000_000
-SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(autouse=True, scope="module")
