@@ -57,7 +57,8 @@ def laid_out(
     )
     header[k.P_ONE_START] = int(not (forks or automaton.mixed))
     header[k.P_MIXED] = int(automaton.mixed)
-    header[k.P_LOGS] = int(automaton.skips)
+    if automaton.skips:
+        header[k.P_LOGS] = k.LOGS_ROWS if automaton.logs_rows else k.LOGS_RUNS
     header[k.P_N_REALS] = registers.n_floats
     many = forks or automaton.mixed
     fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if many else 1 for row in tables[k.P_LISTS]]

@@ -112,7 +112,8 @@ class _Compiler:
         late = automaton.skips or any(
             state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
         )
-        run_width = 3 if automaton.tells_timed_out or (late and automaton.mixed) else (2 if late else 0)
+        marks = automaton.tells_timed_out or automaton.logs_rows or (late and automaton.mixed)
+        run_width = 3 if marks else (2 if late else 0)
         registers_at = k.LINKS + 2 * max(1, width) + run_width
         if automaton.strict:
             registers_at = k.LINKS + k.STRICT_LINKS

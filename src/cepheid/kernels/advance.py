@@ -49,6 +49,7 @@ from cepheid.kernels.layout import (
     LIST_ELEMENTS,
     LIST_FIELD,
     LIST_WIDTH,
+    LOGS_ROWS,
     M_BASE,
     M_BUCKETS,
     M_CAPACITY,
@@ -74,6 +75,7 @@ from cepheid.kernels.layout import (
     M_STAGE,
     M_TAIL,
     MADE_FROM,
+    MOVED_ON,
     NO_ROW,
     OUTPUT_FULL,
     OVER_WHEN_FULL,
@@ -186,13 +188,14 @@ def take(
             pool[slot + RUN_ROW] = NO_ROW
         if one_start:
             pool[slot + RUN_ROW] = made_id
-        if plan[P_MIXED]:
+        if plan[P_MIXED] or plan[P_LOGS] == LOGS_ROWS:
             pool[slot + RUN_LAST] = current
             pool[slot + RUN_LAST_US] = time
     mode, tells = plan[state + ACCEPTS], plan[P_TELLS]
     hung = False
     if not one_start and (tells == TELLS_ALL or (tells and mode == REJECTS)):
         hang(made_id, made, plan, pool)
+        hung = True
     if mode != REJECTS:
         over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] == ENDS_ANYWAY)
         if mode != ACCEPTS_LATE or over or (full and plan[state + OVER_WHEN_FULL] == ENDS_IF_ACCEPTED):
@@ -202,12 +205,12 @@ def take(
                 accepted = accept(end, made_id, 1, plan, pool, reals, ints, floats, nulls, out, large, free)
                 if accepted:
                     break
-            if accepted == 2 and not one_start and tells != TELLS_ALL:
+            if accepted == 2 and not (one_start or hung):
                 hang(made_id, made, plan, pool)
                 hung = True
             if over or (accepted and mode != ACCEPTS_ALSO):
-                if hung and plan[P_MIXED]:
-                    pool[made + run_field + 2] = GROWN  # it takes no more
+                if hung and (plan[P_MIXED] or plan[P_LOGS] == LOGS_ROWS):
+                    pool[made + run_field + 2] = MOVED_ON
                 if run_field >= 0 and one_start and accepted != 2:
                     end_run(made, current, time, plan, pool)
                 return True
@@ -215,7 +218,7 @@ def take(
         slot = pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
         pool[slot + RUN_LAST] = current
         pool[slot + RUN_LAST_US] = time
-    if not (one_start or hung) and (mode == ACCEPTS_LATE or (plan[P_MIXED] and plan[P_LOGS])):
+    if not (one_start or hung) and (mode == ACCEPTS_LATE or plan[P_LOGS] == LOGS_ROWS):
         hang(made_id, made, plan, pool)
     link(made_id, made, target, plan, pool, ints, nulls)
     if plan[state + TWIN] >= 0:
@@ -378,8 +381,11 @@ def advance(
                                     accept,
                                     tally,
                                 )
-                                if taken and not starting and (tells or (moves_on and not plan[edge + FORKS])):
-                                    pool[row + run_field + 2] = GROWN
+                                if taken and not starting and (tells or moves_on):
+                                    if moves_on and not plan[edge + FORKS]:
+                                        pool[row + run_field + 2] = MOVED_ON
+                                    elif tells:
+                                        pool[row + run_field + 2] = GROWN
                                 if taken and not plan[edge + FORKS]:
                                     gone = True
                                     break

@@ -15,9 +15,9 @@ from cepheid.kernels.layout import (
     ENDS_FROM,
     ENDS_TO,
     EVENT,
-    GROWN,
     LATE_AFTER,
     LENGTH_SHIFT,
+    LOGS_ROWS,
     M_BASE,
     M_CURRENT,
     M_N_ENTRIES,
@@ -31,6 +31,7 @@ from cepheid.kernels.layout import (
     M_RUNS,
     M_TOP,
     M_TRIED,
+    MOVED_ON,
     NEIGHBOUR,
     NEIGHBOURS,
     NO_ELEMENT,
@@ -65,6 +66,7 @@ from cepheid.kernels.layout import (
     TIMED_OUT,
     TRAILING_FROM,
     TRAILING_TO,
+    UNLINKED,
     Bytes,
     Floats,
     Ints,
@@ -161,55 +163,18 @@ def _log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
     """Write when the run at ``pool[slot:]`` ended, as far as no row that hangs on it has to say.
 
     Under ``next`` it was with an event, if no row is left; under ``any`` when the window of the last row closed that
-    could go on. Under prefixes each row that could go on hangs on the run.
+    could go on. Where rows end at moments of their own, each that could go on hangs on the run.
     """
     last = pool[slot + RUN_LAST]
     if last < 0:
         return
     ended = pool[slot + RUN_LAST_US]
-    if not (plan[P_ONE_START] or plan[P_MIXED]):
+    if not plan[P_ONE_START] and plan[P_LOGS] != LOGS_ROWS:
         ended = _closing(pool[slot + RUN_START], ended, plan)
         last = by_time(last, plan)
     elif plan[P_ONE_START] and pool[slot + RUN_ROW] != NO_ROW:
         return
     emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, last, plan, pool, out)
-
-
-@kernel()
-def _log_row(
-    row: int,
-    first: int,
-    broken_from: int,
-    broken_to: int,
-    whole: int,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-    out: Ints,
-    large: Helper,
-    free: Free,
-) -> None:
-    """Write when a row that is no match ended: with its window, or with the NOTs that were broken.
-
-    Args:
-        first: the first event of its run.
-        broken_from, broken_to: absences at its end, of which one is broken; none where it ended with its window.
-        whole: the row for which they are tested.
-    """
-    decided, decider = deadline(row, plan, pool, ints), -1
-    for k in range(broken_from, broken_to):
-        if free(k, k + 1, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
-            decider = -1
-            break
-        decider = max(decider, pool[M_TRIED])
-    if decider >= 0:
-        decided = _time_of(decider, pool, ints)
-    else:
-        decider = by_time(pool[row + EVENT], plan)
-    emit(NO_ROW, first, NO_ELEMENT, decided, decider, plan, pool, out)
 
 
 @kernel()
@@ -232,6 +197,67 @@ def _closed_by(
             return -1
         closer = max(closer, pool[M_TRIED])
     return closer
+
+
+@kernel()
+def _end_of(
+    state: int,
+    row_id: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    large: Helper,
+    free: Free,
+) -> tuple[int, int]:
+    """When a row ended that could go on, and by what: the next event, what closed its loops, or its window."""
+    row = row_of(row_id, plan, pool)
+    if plan[state + NEIGHBOURS]:
+        return pool[row + EVENT], NEIGHBOUR
+    closer = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
+    if closer >= 0:
+        return _time_of(closer, pool, ints), closer
+    return deadline(row, plan, pool, ints), by_time(pool[row + EVENT], plan)
+
+
+@kernel()
+def _log_row(
+    state: int,
+    row_id: int,
+    first: int,
+    broken_from: int,
+    broken_to: int,
+    whole: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    out: Ints,
+    large: Helper,
+    free: Free,
+) -> None:
+    """Write when a row that is no match ended: by itself (`_end_of`), or with the NOTs that were broken.
+
+    Args:
+        state: where its state lies in ``plan``.
+        first: the first event of its run.
+        broken_from, broken_to: absences at its end, of which one is broken; none where it ended by itself.
+        whole: the row for which they are tested.
+    """
+    decided, decider = _end_of(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
+    by = -1
+    for k in range(broken_from, broken_to):
+        if free(k, k + 1, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
+            by = -1
+            break
+        by = max(by, pool[M_TRIED])
+    if by >= 0:
+        decided, decider = _time_of(by, pool, ints), by
+    emit(NO_ROW, first, NO_ELEMENT, decided, decider, plan, pool, out)
 
 
 @kernel(entry=True)
@@ -262,7 +288,7 @@ def fire(
         DONE, or OUTPUT_FULL: make room and call again.
     """
     horizon, tells, logs = plan[P_HORIZON], plan[P_TELLS], plan[P_LOGS]
-    each_logs = logs != 0 and plan[P_MIXED] != 0
+    each_logs = logs == LOGS_ROWS
     n_logs = 2 if each_logs else logs
     while pool[M_RUN_TAIL] < pool[M_RUN_HEAD]:
         run = pool[M_RUN_TAIL]
@@ -287,7 +313,7 @@ def fire(
             told = False
             broken_from = broken_to = broken = 0
             late = plan[state + ACCEPTS] == ACCEPTS_LATE
-            moved_on = late and plan[P_MIXED] and pool[row + plan[P_RUN_FIELD] + 2] == GROWN
+            moved_on = late and plan[P_MIXED] and pool[row + plan[P_RUN_FIELD] + 2] == MOVED_ON
             for e in range(plan[state + ENDS_FROM], plan[state + ENDS_TO]):
                 at = plan[P_ENDS] + e * END_WIDTH
                 first, last = plan[at + TRAILING_FROM], plan[at + TRAILING_TO]
@@ -299,37 +325,30 @@ def fire(
                 pool[M_TOP] = row
                 if whole >= 0 and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
                     if first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
-                        if late and plan[state + NEIGHBOURS] and first == last:
-                            emit(whole, -1, -1, pool[row + EVENT], NEIGHBOUR, plan, pool, out)
-                        else:
-                            decided, decider = deadline(row, plan, pool, ints), by_time(pool[row + EVENT], plan)
-                            closer = -1
-                            if first == last:
-                                closer = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
-                            if closer >= 0:
-                                decided, decider = _time_of(closer, pool, ints), closer
-                            emit(whole, -1, -1, decided, decider, plan, pool, out)
+                        decided, decider = deadline(row, plan, pool, ints), by_time(pool[row + EVENT], plan)
+                        if late and first == last:
+                            decided, decider = _end_of(
+                                state, row_id, plan, pool, reals, ints, floats, nulls, large, free
+                            )
+                        emit(whole, -1, -1, decided, decider, plan, pool, out)
                         told = True
                         break
                     if plan[state + ACCEPTS] != ACCEPTS_LATE:
                         broken_from, broken_to, broken = first, last, whole
             if tells and not told:
-                left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] != GROWN
+                left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] == UNLINKED
                 if left:  # what its own rules have ended does not time out
                     left = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free) < 0
                 if left or tells == TELLS_ALL:
                     decider = TIMED_OUT if left else NOT_LEFT
                     emit(row_id, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
-            if each_logs and pool[row + plan[P_RUN_FIELD] + 2] != GROWN:
-                if plan[state + NEIGHBOURS]:
-                    emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, pool[row + EVENT], NEIGHBOUR, plan, pool, out)
-                else:
-                    decider = by_time(pool[row + EVENT], plan)
-                    ended = deadline(row, plan, pool, ints)
-                    emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, decider, plan, pool, out)
+            if each_logs and pool[row + plan[P_RUN_FIELD] + 2] != MOVED_ON:
+                ended, decider = _end_of(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
+                emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, decider, plan, pool, out)
             if logs and not told and (plan[P_ONE_START] or broken_from != broken_to):
                 _log_row(
-                    row,
+                    state,
+                    row_id,
                     pool[slot + RUN_FIRST],
                     broken_from,
                     broken_to,

@@ -50,7 +50,9 @@ P_TELLS = 30  # whether the partial matches that are left when their window clos
 TELLS_TIMED_OUT = 1
 TELLS_ALL = 2  # and those that are no longer left, so that equal ones can be told apart from them (any)
 P_HISTORY = 31  # 1: conditions look at more of a match than its registers (strict)
-P_LOGS = 32  # 1: beside the matches, the ends of runs are written, with NO_ELEMENT
+P_LOGS = 32  # whether, beside the matches, the ends of runs are written, with NO_ELEMENT: 0, or one of the following
+LOGS_RUNS = 1
+LOGS_ROWS = 2  # each row that could go on tells of itself; the end of the run is the last of these
 P_EACH_COLUMN = 33  # the column of the clock of BETWEEN EACH: TIME_COLUMN, or another
 P_MIXED = 34  # 1: prefixes give edges policies of their own
 PLAN_HEADER = 35
@@ -111,9 +113,9 @@ STATE_MASK = (1 << LENGTH_SHIFT) - 1
 NO_ROW = -1
 UNLINKED = -2  # in NEXT: in no list
 # Where a row has a run's number, the next field holds the next row that waits for the deadline of that run, and where
-# the plan tells what timed out, the one after it is GROWN once the row has taken one more event.
-GROWN = 1
-# Under prefixes it is GROWN once the row has moved on, so that only others of its run are left.
+# the plan tells what timed out, or a run forks and its rows end at moments of their own, the one after it is:
+GROWN = 1  # once the row has taken one more event, and also stays as it is
+MOVED_ON = 2  # once it takes no more: only others of its run are left
 # --- under `strict`, a row stands for a run, or for an item of one --------------------------------------------
 # An item is a partial match with some of its ways on, or a complete one. A run holds its items in the order of
 # preference, and is itself in list 0, under its partition.

@@ -9,6 +9,7 @@ from cepheid.kernels.layout import (
     COPY_REALS,
     LENGTH_SHIFT,
     LINKS,
+    LOGS_ROWS,
     M_HEAD,
     P_LOGS,
     P_N_REALS,
@@ -54,6 +55,6 @@ def add_twin(
     pool[copy + STATE] = twin | (pool[made + STATE] >> LENGTH_SHIFT << LENGTH_SHIFT)
     if plan[P_N_REALS]:
         tally(COPY_REALS, copy, made, 0, 0, plan, pool, reals, ints, floats, nulls)
-    if plan[P_LOGS] or plan[plan[P_STATES] + twin * STATE_WIDTH + ACCEPTS] == ACCEPTS_LATE:
+    if plan[P_LOGS] == LOGS_ROWS or plan[plan[P_STATES] + twin * STATE_WIDTH + ACCEPTS] == ACCEPTS_LATE:
         hang(copy_id, copy, plan, pool)
     link(copy_id, copy, twin, plan, pool, ints, nulls)

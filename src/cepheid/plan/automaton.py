@@ -337,6 +337,13 @@ class Automaton:
         return self.bound.skip.mode is not SkipMode.NONE
 
     @property
+    def logs_rows(self) -> bool:
+        """Whether partial matches of a run that forks end at moments of their own, which AFTER MATCH asks for."""
+        if self.strict or not self.skips:
+            return False
+        return self.mixed or (self.bound.policy is Policy.ANY and any(state.closers for state in self.states))
+
+    @property
     def fixed(self) -> bool:
         """Whether all matches bind the same variables in the same order."""
         one_road = not (self.graph or self.sliding or self.skips)

@@ -428,7 +428,7 @@ class _Graph:
             ways=self._in_order(node, ways) if self.strict else (),
             twin=None if node.twin is None else self.nodes[node.twin].number,
             neighbours=self.mixed and all(self._policy(step.way) is Policy.STRICT for step in node.steps),
-            closers=self._closers(node) if accepting in (Accepting.LATE, Accepting.NO) else (),
+            closers=self._closers(node),
         )
 
     def _closers(self, node: _Node) -> tuple[Absence, ...]:

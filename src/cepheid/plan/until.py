@@ -29,9 +29,7 @@ from cepheid.language.tree import (
     Node,
     Not,
     Pattern,
-    Policy,
     Repeat,
-    SkipMode,
     walk,
 )
 from cepheid.plan.prefixes import has_prefixes
@@ -181,8 +179,6 @@ def not_yet(bound: BoundQuery) -> tuple[str, Node] | None:
     loops = [node for node in patterns(bound.pattern) if isinstance(node, Repeat) and node.until is not None]
     if loops and has_prefixes(bound):
         return "UNTIL with prefixes on elements", loops[0]
-    if loops and bound.skip.mode is not SkipMode.NONE and bound.policy is not Policy.STRICT:
-        return f"AFTER MATCH {bound.skip.mode.value} with UNTIL under POLICY {bound.policy.value}", bound.skip
     return _not_yet(bound, bound.pattern, inside=None)
 
 
