@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 import pyarrow as pa
@@ -17,6 +17,9 @@ from cepheid.engine.session import run
 from cepheid.engine.stream import Stream
 from cepheid.errors import NotSupportedError, QueryError
 from cepheid.events.ingest import read_events
+from cepheid.language.check import check
+from cepheid.plan.automaton import Automaton
+from cepheid.plan.build import build
 from cepheid.testing.fuzz import Search, same
 from cepheid.testing.harness import innermost, table_of
 from cepheid.testing.oracle import OracleEvent, Watermark
@@ -28,7 +31,7 @@ from tests.conformance.notation import Case, stream
 from tests.conformance.refusals import REFUSED
 
 SECOND_US = 1_000_000
-SLOW = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -100,6 +103,40 @@ def test_steps_on_very_many_pairs() -> None:
             n_pairs += 1
 
 
+UNBOUNDED = Features.ENGINE & ~(Features.WITHIN | Features.EVENTS | Features.SLIDING | Features.EACH | Features.ANY)
+
+
+@pytest.mark.parametrize(
+    ("always", "chosen"),
+    [
+        (Features.ENGINE | Features.SKIP, lambda plan: plan.skips and plan.within is not None),
+        (Features.ENGINE | Features.EVENTS | Features.EACH, lambda plan: plan.two_clocks),
+        (UNBOUNDED | Features.SKIP, lambda plan: plan.skips and not plan.sliding and plan.within is None),
+        (UNBOUNDED, lambda plan: plan.strict or plan.mixed or plan.leading),
+    ],
+    ids=["after match", "two clocks", "after match without a window", "without a window"],
+)
+def test_steps_of_plans_that_look_back(always: Features, chosen: Callable[[Automaton], bool]) -> None:
+    search, random = Search(20_240_301, always=always), Random(20_240_302)
+    n_pairs = n_found = 0
+    while n_pairs < 24:
+        road = search.query()
+        if road is None or not chosen(build(road.bound)):
+            continue
+        try:
+            check(road.bound, stream=True)
+        except QueryError:
+            continue
+        for _ in range(8):
+            items = with_watermarks(list(search.stream(road)), random)
+            pushes, restored = [random.randint(1, 3) for _ in range(3)], [random.random() < 0.3 for _ in range(5)]
+            expected = batch_steps(road.bound, items)
+            assert same(engine_steps(road.bound, items, pushes, restored), expected), (road.bound.text, items)
+            n_pairs += 1
+            n_found += any(step.answers for step in expected[0])
+    assert n_found > 2
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.name not in REFUSED], ids=lambda case: case.name)
 def test_case_in_steps(case: Case) -> None:
     bound, items = case.bound(), stream(case.events).items
@@ -134,7 +171,7 @@ def in_parts(example: Example, random: Random) -> list[object]:
 
 
 @SLOW
-@given(composites(Features.ENGINE_1), st.randoms(use_true_random=False))
+@given(composites(Features.ENGINE), st.randoms(use_true_random=False))
 def test_composite_events_in_steps(example: Example, random: Random) -> None:
     try:
         found = in_parts(example, random)

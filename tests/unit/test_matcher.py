@@ -126,10 +126,34 @@ def test_a_schema_tells_at_once_what_does_not_fit():
         matcher(schema=columns)
     with pytest.raises(QueryError, match="grow without bound"):
         matcher("PATTERN SEQ(A+ a, B b)", schema=columns)
-    with pytest.raises(NotSupportedError, match="for how long"):
-        matcher("PATTERN SEQ(NOT C c, A a, B b)", schema=columns)
-    with pytest.raises(NotSupportedError, match="AFTER MATCH SKIP TO NEXT"):
-        matcher("PATTERN SEQ(A a, B b) WITHIN 10 AFTER MATCH SKIP TO NEXT", schema=columns)
+    with pytest.raises(NotSupportedError, match="drop oldest"):
+        matcher("PATTERN SEQ(A a, B b) POLICY strict", schema=columns, settings=cep.Settings(on_cap="drop oldest"))
+
+
+def test_a_not_before_the_start_looks_back_to_the_first_event_of_all():
+    one = matcher("PATTERN SEQ(NOT C c, A a, B b) WHERE SAME[k] RETURN a.k AS k")
+    one.push(table((1, "C", 1), (2, "A", 2)))
+    one.advance(50)
+    one.push(table((60, "A", 1), (70, "B", 1), (71, "B", 2), (72, "A", 3), (80, "B", 3)))
+    assert [match["k"] for match in one.close().to_pylist()] == [2, 3]
+
+
+def test_a_frontier_holds_over_pushes():
+    one = matcher("PATTERN SEQ(A a, B b, B c) WHERE SAME[k] WITHIN 10 AFTER MATCH SKIP PAST LAST RETURN a.ts AS ts")
+    one.push(table((1, "A", 1), (2, "A", 1), (3, "B", 1), (4, "B", 1)))
+    assert [match["ts"] for match in one.advance(4).to_pylist()] == [1]
+    one.push(table((5, "B", 1), (6, "A", 1), (7, "B", 1), (8, "B", 1)))
+    assert [match["ts"] for match in one.close().to_pylist()] == [6]
+
+
+def test_matches_of_a_query_that_counts_and_decides_late():
+    inner = "SEQ(A a, NOT C c) WHERE SAME[k] WITHIN 2 EVENTS RETURN a.k AS k, a.ts AS ts"
+    one = matcher("PATTERN SEQ(late p, late q) FROM late RETURN p.k AS p, q.k AS q", queries={"late": inner})
+    one.push(table((1, "A", 1), (2, "A", 2), (3, "B", 2)))
+    # The first is still open, and what it begins may come before the second.
+    assert one.advance(20).num_rows == 0
+    one.push(table((30, "B", 1)))
+    assert one.advance(30).to_pylist() == [{"p": 1, "q": 2}]
 
 
 def test_without_any_push_the_output_has_its_columns_where_a_schema_is_given():

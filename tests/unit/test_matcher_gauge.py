@@ -83,6 +83,28 @@ def test_without_a_window_a_match_gives_back_what_it_held():
     assert emptied(matcher.gauge()) == emptied(before)
 
 
+@pytest.mark.parametrize(
+    ("query", "most"),
+    [
+        ("PATTERN SEQ(A a, B b) WHERE SAME[k] POLICY strict", 2),
+        ("PATTERN SEQ(A a, strict B b) WHERE SAME[k]", 2),
+        ("PATTERN SEQ(A a, B b) WHERE SAME[k] AFTER MATCH SKIP PAST LAST", 0),
+        ("PATTERN SEQ(A a, NOT (SEQ(C c, D d)), B b) WHERE SAME[k] AFTER MATCH SKIP TO NEXT", 0),
+        ("PATTERN SEQ(A a, B b) WHERE SAME[k] WITHIN 10 AFTER MATCH SKIP PAST LAST", 21),
+    ],
+)
+def test_only_the_events_of_open_starts_are_held(query: str, most: int):
+    matcher = cep.Matcher(query, **COLUMNS, schema=SCHEMA, slack=0)
+    n_matches = 0
+    for begin in range(0, 100, 20):
+        ts = np.arange(begin, begin + 20)
+        n_matches += len(matcher.push(pa.table({"ts": ts, "kind": ["A", "B"] * 10, "k": ts // 2 % 2})))
+        n_matches += len(matcher.advance(begin + 19))
+        assert matcher.gauge().n_events <= most
+    n_matches += len(matcher.close())
+    assert n_matches == 50
+
+
 def test_nothing_is_known_before_the_first_push():
     with pytest.raises(DataError, match="nothing is known"):
         cep.Matcher("A a", **COLUMNS).gauge()

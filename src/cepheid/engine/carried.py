@@ -14,7 +14,7 @@ from cepheid.compiler.registers import Tally, Value
 from cepheid.compiler.requests import Register
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.caps import Caps
-from cepheid.engine.compaction import compact, n_waiting_runs, open_events
+from cepheid.engine.compaction import compact, n_waiting_runs, open_events, waiting_since_us
 from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed
@@ -58,6 +58,14 @@ class CarriedSession:
         self._held: EventBatch | None = None
         self._events: KernelEvents | None = None
         self._n_new = 0
+
+    @property
+    def settled_us(self) -> int:
+        """See `engine.incremental.Session.settled_us`."""
+        if self.watermark_us == AFTER_ALL_US or not self._compiled.needs.fire:
+            return self.watermark_us
+        started = waiting_since_us(self._compiled, self._pool.pool)
+        return self.watermark_us if started is None else min(self.watermark_us, started - 1)
 
     @property
     def n_bytes(self) -> int:

@@ -10,7 +10,7 @@ def reason_not_carried(compiled: CompiledPlan) -> str | None:
     """Why what a kernel holds after some events is not all that it needs to go on with later ones; None where it is.
 
     It is not where windows count events or slide, where matches are found twice, or where what decides one is told
-    afterwards: there, `engine.incremental` runs over the last window again, and no partial match can be dropped.
+    afterwards: there, `engine.rerun` runs over the last window again, and no partial match can be dropped.
     """
     automaton = compiled.automaton
     bound = automaton.bound

@@ -12,6 +12,7 @@ from cepheid.compiler.load import relinkers
 from cepheid.compiler.registers import Iteration, Slot
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.pool import Pool
+from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.kernels import layout as k
 
 Bools = NDArray[np.bool_]
@@ -52,6 +53,36 @@ def open_events(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, wat
     rows = _rows(compiled, words, events, watermark_us)
     last: k.Ints = rows.fields[rows.open, k.EVENT]
     return last
+
+
+def open_starts(compiled: CompiledPlan, words: k.Ints, events: KernelEvents) -> k.Ints:
+    """The first event of each partial match from which something can still come, as an index into ``events``.
+
+    Args:
+        compiled, words, events: as for `open_events`, of a plan without windows, and before the end of the input.
+    """
+    if compiled.automaton.strict:
+        runs = runs_of(words)
+        return np.unique(runs[runs[:, k.RUN_ROW] != k.NO_ROW, k.RUN_FIRST])
+    rows = _rows(compiled, words, events, BEFORE_ALL_US)
+    fields = rows.fields
+    found = np.flatnonzero(rows.open & ~_left_behind(compiled, events, fields))
+    while len(parents := fields[found, k.PARENT]) and (parents >= 0).any():
+        found = np.unique(np.where(parents >= 0, parents - rows.ids[0], found))
+    return np.unique(fields[found, k.EVENT])
+
+
+def _left_behind(compiled: CompiledPlan, events: KernelEvents, fields: k.Ints) -> Bools:
+    """Where a row can be extended by the next event alone, and that has come and has not done it."""
+    near = events.neighbours
+    if near is None:
+        return np.zeros(len(fields), np.bool_)
+    states = compiled.plan[compiled.plan[k.P_STATES] :]
+    waits_for_next = states[(fields[:, k.STATE] & k.STATE_MASK) * k.STATE_WIDTH + k.NEIGHBOURS] != 0
+    last = fields[:, k.EVENT] if events.selected is None else events.selected[fields[:, k.EVENT]]
+    has_come: Bools = near.event_at(near.partitions[last], near.places[last] + 1) >= 0
+    left: Bools = waits_for_next & has_come
+    return left
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +141,15 @@ def without(compiled: CompiledPlan, pool: Pool, found: HeldRows, dropped: Bools,
 def n_waiting_runs(compiled: CompiledPlan, words: k.Ints) -> int:
     """The runs in a pool that wait for their deadline."""
     return int(np.count_nonzero(runs_of(words)[:, k.RUN_ROW] >= 0)) if compiled.plan[k.P_RUN_FIELD] >= 0 else 0
+
+
+def waiting_since_us(compiled: CompiledPlan, words: k.Ints) -> int | None:
+    """The time of the first event of the oldest run that waits for its deadline, us; None where none does."""
+    if compiled.plan[k.P_RUN_FIELD] < 0:
+        return None
+    runs = runs_of(words)
+    waiting = runs[runs[:, k.RUN_ROW] >= 0, k.RUN_START]
+    return int(waiting.min()) if len(waiting) else None
 
 
 def compact(compiled: CompiledPlan, pool: Pool, events: KernelEvents, watermark_us: int) -> k.Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -102,10 +103,46 @@ def run_plan(
     return matches_in(compiled, batch, *_stepped(compiled, batch, work, index, settings))
 
 
-def matched(compiled: CompiledPlan, batch: EventBatch, *, settings: Settings) -> tuple[Matches, KernelEvents, k.Ints]:
-    """The same, the events as the kernel saw them, and its pool with all partial matches."""
-    stepped = _stepped_in_order(compiled, batch, None, None, settings)
-    return matches_in(compiled, batch, *stepped), stepped[0], stepped[1]
+@dataclass(frozen=True, eq=False)
+class Stepped:
+    """What a kernel has made of a batch, at the end of an input.
+
+    Attributes:
+        events: as the kernel saw them.
+        pool: with all partial matches.
+        out: matches, as they were found.
+        looked: what was seen before the end.
+    """
+
+    events: KernelEvents
+    pool: k.Ints
+    out: k.Ints
+    looked: k.Ints | None
+
+
+def stepped_to_the_end(
+    compiled: CompiledPlan,
+    batch: EventBatch,
+    settings: Settings,
+    look: Callable[[KernelEvents, k.Ints], k.Ints] | None = None,
+) -> Stepped:
+    """Step over a batch, by the kernels that keep all partial matches in one pool.
+
+    Args:
+        compiled, batch, settings: see `run_plan`.
+        look: is shown the events and the pool after the last event, before the end of the input.
+
+    Raises:
+        CapacityError, DataError: see `run`.
+    """
+    seen: list[k.Ints] = []
+
+    def shown(events: KernelEvents, pool: k.Ints) -> None:
+        if look is not None:
+            seen.append(look(events, pool))
+
+    stepped = _stepped_in_order(compiled, batch, None, None, settings, shown)
+    return Stepped(*stepped, seen[0] if seen else None)
 
 
 def run_outputs(
@@ -155,7 +192,12 @@ def _absent(plan: CompiledPlan, batch: EventBatch, settings: Settings) -> GroupM
 
 
 def _stepped_in_order(
-    compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None, settings: Settings
+    compiled: CompiledPlan,
+    batch: EventBatch,
+    work: Work | None,
+    index: EventIndex | None,
+    settings: Settings,
+    look: Callable[[KernelEvents, k.Ints], None] | None = None,
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The same for plans of any form."""
     absent = {element: _absent(plan, batch, settings) for element, plan in compiled.groups}
@@ -167,6 +209,8 @@ def _stepped_in_order(
     # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
     with nullcontext() if ENABLED else np.errstate(all="ignore"):
         step_over(compiled, events, pool, host, caps)
+        if look is not None:
+            look(events, pool.pool)
         fire_until(compiled, events, pool, host, None)
     _tell(work, batch, events, pool.pool, pool.n_bytes)
     if work is not None:

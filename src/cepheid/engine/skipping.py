@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.load import order_kernel, skip_kernel
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.events.column import BoolArray
 from cepheid.kernels import layout as k
 from cepheid.language.tree import SkipMode
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What AFTER MATCH keeps.
+
+    Attributes:
+        numbers: int64, (n,): of the matches that are kept, in the order of SEMANTICS 7.2.
+        decided: int64: for the number of every match, when it is known to be kept, us.
+        firsts, onward, known: int64, (n,): of each that is kept, in an order of their own: the position of its first
+            event, that of the first at which the next one may start, and when it is known to be kept, us.
+        end_firsts, end_times: int64, (m,): the position of the first event of each start that matters, and when it
+            ended, us.
+    """
+
+    numbers: Ints
+    decided: Ints
+    firsts: Ints
+    onward: Ints
+    known: Ints
+    end_firsts: Ints
+    end_times: Ints
 
 
 def kept_matches(
@@ -23,7 +48,8 @@ def kept_matches(
     decided: Ints,
     deciders: Ints,
     windows: Ints | None,
-) -> tuple[Ints, Ints]:
+    barred: BoolArray | None = None,
+) -> Kept:
     """The matches that are kept.
 
     Args:
@@ -37,9 +63,7 @@ def kept_matches(
         decided: int64, (n,): when it was decided, or ended, us.
         deciders: int64, (n,): by which event, or -1: by the time.
         windows: int64, (n,): the window of each, where windows slide.
-
-    Returns:
-        their numbers in the order of SEMANTICS 7.2, and for every number when it is known to be kept, us.
+        barred: bool, by position: the events at which no match may start, as they lie before a frontier; None: none.
     """
     is_end = taken[starts[:-1]] == k.NO_ELEMENT
     firsts = positions[starts[:-1]]
@@ -47,14 +71,18 @@ def kept_matches(
         partitions = np.zeros(len(firsts), np.int64)
     points, times = _points(decided, deciders)
     candidates = order[~is_end[order]]
+    ends = np.arange(len(firsts))
+    if barred is not None:
+        candidates, ends = candidates[~barred[firsts[candidates]]], ends[~barred[firsts]]
     candidates = candidates[np.lexsort((np.arange(len(candidates)), firsts[candidates], partitions[candidates]))]
     # A match, too, is decided no later than its start ends.
-    ends = np.lexsort((firsts, partitions))
+    ends = ends[np.lexsort((firsts[ends], partitions[ends]))]
     room, kept, known = (np.empty(len(a), np.int64) for a in (ends, candidates, candidates))
+    onward = _frontiers(compiled, positions, taken, starts, candidates)
     n_kept = skip_kernel()(
         partitions[candidates],
         firsts[candidates],
-        _frontiers(compiled, positions, taken, starts, candidates),
+        onward,
         points[candidates],
         partitions[ends],
         firsts[ends],
@@ -64,6 +92,7 @@ def kept_matches(
         known,
     )
     numbers, moments = candidates[kept[:n_kept]], known[:n_kept]
+    end_times = decided[ends]
     points[numbers] = moments
     decided = decided.copy()
     decided[numbers] = times[moments]
@@ -71,7 +100,15 @@ def kept_matches(
     result = np.empty(max(1, 2 * n_kept), np.int64)
     result[:n_kept] = numbers[np.lexsort((*least, moments))]
     order_kernel(varying=True)(positions, taken, starts, points, n_kept, result)
-    return result[:n_kept], decided
+    return Kept(
+        result[:n_kept],
+        decided,
+        firsts=firsts[numbers],
+        onward=onward[kept[:n_kept]],
+        known=times[moments],
+        end_firsts=firsts[ends],
+        end_times=end_times,
+    )
 
 
 def _points(decided: Ints, deciders: Ints) -> tuple[Ints, Ints]:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.composite import ORDER, attributes_read, composite_schema, composites
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.gauge import by_key as keys_of
@@ -22,15 +21,13 @@ from cepheid.engine.output_schema import output_schema, time_type
 from cepheid.engine.session import prepare
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import events_of_table, packed, table_of_events
-from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
-from cepheid.errors import NotSupportedError
+from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.reorder import ReorderBuffer, part_of_stream
 from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
-from cepheid.plan.retention import history
 
 
 @dataclass(eq=False)
@@ -41,13 +38,11 @@ class _Stage:
         bound: the query.
         session: what matches it.
         buffer: its events that the watermark has not passed.
-        delay_us: its matches are known at most so long after their last event.
     """
 
     bound: BoundQuery
     session: Session
     buffer: ReorderBuffer
-    delay_us: int
 
 
 class Stream:
@@ -69,15 +64,13 @@ class Stream:
             settings: how much each query may hold.
 
         Raises:
-            NotSupportedError: the engine cannot run the query yet, or nothing bounds how long its events are kept.
+            NotSupportedError: the engine cannot run the query yet.
         """
         self.watermark_us = BEFORE_ALL_US
         self.n_arrived = 0
         self.n_late = 0
         self._bound = bound
         self._stages = [_stage(query, settings) for query in _innermost_first(bound)]
-        for stage in self._stages[:-1]:
-            _require_known_delay(stage)
         self._read = attributes_read(self._stages[0].bound)
         self._events = events
 
@@ -134,8 +127,7 @@ class Stream:
                 break
             if found is not None:
                 following.buffer.add(_as_events(following.bound, *found))
-            if reached != AFTER_ALL_US:
-                reached = max(BEFORE_ALL_US, reached - stage.delay_us)
+            reached = stage.session.settled_us
         return found
 
     def _columns(self, batch: EventBatch) -> list[str]:
@@ -225,27 +217,7 @@ def _innermost_first(bound: BoundQuery) -> list[BoundQuery]:
 
 def _stage(bound: BoundQuery, settings: Settings) -> _Stage:
     compiled = prepare(bound)
-    return _Stage(bound, session(compiled, settings), ReorderBuffer(), _delay_us(compiled))
-
-
-def _delay_us(compiled: CompiledPlan) -> int:
-    """How long after its last event a match may be decided, at most."""
-    if not compiled.needs.fire:
-        return 0
-    reach = history(compiled.automaton)
-    return AFTER_ALL_US if reach is None or compiled.automaton.counts_events else reach
-
-
-def _require_known_delay(stage: _Stage) -> None:
-    if stage.delay_us == AFTER_ALL_US:
-        raise NotSupportedError(
-            "the matches of a query without a window in time may be decided by events that never come, and until "
-            "then the stream cannot know which composite events (FROM) are still to come",
-            remedy="measure the windows of the inner query in time",
-            text=stage.bound.text,
-            origin=stage.bound.origin,
-            span=stage.bound.query.pattern.span,
-        )
+    return _Stage(bound, session(compiled, settings), ReorderBuffer())
 
 
 def _events_of(bound: BoundQuery, events: Any) -> Any:

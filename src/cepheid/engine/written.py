@@ -12,8 +12,9 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.decisions import decisions
 from cepheid.engine.matches import Matches
 from cepheid.engine.order import distinct, first_of_each, varying_order
-from cepheid.engine.skipping import kept_matches
+from cepheid.engine.skipping import Kept, kept_matches
 from cepheid.events.batch import EventBatch
+from cepheid.events.column import BoolArray
 from cepheid.kernels import layout as k
 
 Ints = NDArray[np.int64]
@@ -50,11 +51,20 @@ class Written:
 
     def matches(self) -> Matches:
         """The matches in their order (SEMANTICS 7.2)."""
+        return self.kept()[0]
+
+    def kept(self, barred: BoolArray | None = None) -> tuple[Matches, Kept | None]:
+        """The same, and what AFTER MATCH has to say of them; None where it is not there.
+
+        Args:
+            barred: see `engine.skipping.kept_matches`.
+        """
         automaton = self.compiled.automaton
         of_matches = self._chosen(np.flatnonzero(self.kinds > k.TIMED_OUT)) if automaton.tells_timed_out else self
         order = of_matches._order(ambiguous=automaton.graph and (automaton.ambiguous or automaton.scattered))
+        kept = None
         if automaton.skips:
-            order, decided = kept_matches(
+            kept = kept_matches(
                 self.compiled,
                 order,
                 of_matches.partitions,
@@ -64,12 +74,14 @@ class Written:
                 of_matches.decided,
                 of_matches.deciders,
                 of_matches.windows,
+                barred,
             )
-            of_matches = replace(of_matches, decided=decided)
+            order = kept.numbers
+            of_matches = replace(of_matches, decided=kept.decided)
         if automaton.bound.window.one_match:
             assert of_matches.partitions is not None
             order = first_of_each(of_matches.partitions, order)
-        return of_matches._in_order(order)
+        return of_matches._in_order(order), kept
 
     def timed_out(self) -> Matches:
         """The partial matches that timed out, each once, in the same order (SEMANTICS 7.3)."""

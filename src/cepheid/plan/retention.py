@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypedDict
 
 from cepheid.language.bound import BoundWindow
@@ -52,17 +53,33 @@ def retention(automaton: Automaton) -> tuple[int | None, int | None]:
     return _reach(automaton)
 
 
-def history(automaton: Automaton) -> int | None:
-    """How far back of the watermark lie the events of matches that are not decided yet, and of the gaps in them.
+@dataclass(frozen=True)
+class History:
+    """How far back lie the events of matches that are not decided yet, and of the gaps in them.
 
-    Returns:
-        us, or events of a partition where windows count those; None for without end.
+    Attributes:
+        reach: by the clock of the plan: us back of the watermark, or events of a partition back of its last one; None:
+            nothing bounds it but what becomes of partial matches.
+        windows: by the other clock, where windows slide by it and all that lies in an open one counts; else None.
     """
-    n_elements = len(automaton.elements)
-    if n_elements == 1 and automaton.fixed:
-        return 0  # a match is one event, which decides it
+
+    reach: int | None
+    windows: int | None = None
+
+
+def history(automaton: Automaton) -> History:
+    """What a stream must keep of the events that have been."""
+    if len(automaton.elements) == 1 and automaton.fixed:
+        return History(0)  # a match is one event, which decides it
     first, negated = _reach(automaton)
-    return None if first is None or negated is None else max(first, negated)
+    window = automaton.bound.window
+    windows = window.size_us if window.size_us is not None else window.size_events
+    if automaton.slides_by_other and automaton.leading:
+        return History(first, windows)
+    reach = None if first is None or negated is None else max(first, negated)
+    # Which matches of a window are kept depends on those that came before them in it.
+    whole = automaton.slides_by_other and (automaton.skips or window.one_match)
+    return History(reach, windows if whole else None)
 
 
 def _reach(automaton: Automaton) -> tuple[int | None, int | None]:

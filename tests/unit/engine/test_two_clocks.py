@@ -6,9 +6,6 @@ from random import Random
 
 import pytest
 
-from cepheid.engine.incremental import session
-from cepheid.engine.session import prepare
-from cepheid.errors import NotSupportedError
 from cepheid.language.bind import bind
 from cepheid.language.parser import parse
 from cepheid.testing.harness import END_OF_INPUT_US, EngineRoad, oracle_answers
@@ -129,9 +126,3 @@ def test_it_is_what_the_oracle_says(query, policy):
                 assert road.answers(stream(*events)) == oracle, (text, events)
                 n_found += len(oracle)
     assert n_found > 10
-
-
-def test_what_cannot_run_yet_is_refused_by_name():
-    both = "WITHIN 6 EVENTS BETWEEN EACH 3 s"
-    with pytest.raises(NotSupportedError, match="a stream in parts cannot run windows and gaps"):
-        session(prepare(bound_to(f"SEQ(A a, B b) {both}")))

@@ -1,0 +1,269 @@
+"""A session that runs over the events of the last window again at each step, for plans of any kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.compiler.columns import KernelEvents, evaluated, partition_codes
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.caps import Caps
+from cepheid.engine.compaction import open_events, open_starts
+from cepheid.engine.matches import Matches
+from cepheid.engine.narrowing import chosen, narrowed
+from cepheid.engine.session import Stepped, matches_in, stepped_to_the_end
+from cepheid.engine.settings import Settings
+from cepheid.engine.skipping import Kept
+from cepheid.engine.snapshot import other_plan
+from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
+from cepheid.engine.written import written
+from cepheid.events.arrow_memory import array_of, numpy_of
+from cepheid.events.batch import EventBatch
+from cepheid.events.column import BoolArray, Int64Array
+from cepheid.events.reorder import batch_bytes, joined, taken
+from cepheid.kernels import layout as k
+from cepheid.plan.dropping import reason_to_keep_all
+from cepheid.plan.retention import history
+
+
+class RerunSession:
+    """One query over one stream; see `engine.incremental.Session`.
+
+    A step keeps the events that can still be in a match which is not decided, and in its gaps: those of the last
+    window, or, without a window, those since the first start of their partition that is open. It matches them together
+    with the new ones, and gives the matches whose decision point (SEMANTICS 7.2) lies after the watermark before and
+    not after the one now. What a match is depends on no event further back than that, but for AFTER MATCH: which
+    events lie before a frontier that is known is kept beside them. So these are the matches of the whole stream.
+
+    Attributes:
+        watermark_us: all events up to this time have come.
+        n_timers: matches that the time will decide, unless something comes.
+        n_dropped: 0, as such plans are refused where partial matches are to be dropped.
+    """
+
+    def __init__(self, compiled: CompiledPlan, settings: Settings) -> None:
+        """Start at the beginning of a stream.
+
+        Args:
+            compiled: the plan.
+            settings: how much may be held.
+
+        Raises:
+            NotSupportedError: partial matches are to be dropped.
+        """
+        automaton = compiled.automaton
+        self._compiled = compiled
+        self._history = history(automaton)
+        self._settings = settings
+        Caps(compiled, settings)  # they must fit the query
+        # What may still become a match of a group under NOT fits nothing yet.
+        self._keeps_all = bool(compiled.groups) or reason_to_keep_all(automaton.bound) is not None
+        self._counts = automaton.counts_events or automaton.two_clocks
+        # In a window that slides lie all events that say which of its matches are kept.
+        self._has_frontier = automaton.skips and not automaton.sliding
+        self._kept: EventBatch | None = None
+        self._n_open = np.zeros(0, np.int64)
+        # Events at which no match may start: they lie before a frontier, or only say what a NOT before the start asks.
+        self._barred = np.zeros(0, np.bool_)
+        self._pending_us: int | None = None
+        self.n_timers = 0
+        self.n_dropped = 0
+        self.watermark_us = BEFORE_ALL_US
+
+    @property
+    def settled_us(self) -> int:
+        """See `engine.incremental.Session.settled_us`."""
+        if self._pending_us is None:
+            return self.watermark_us
+        return min(self.watermark_us, self._pending_us - 1)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the events that are kept."""
+        return 0 if self._kept is None else batch_bytes(self._kept)
+
+    def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
+        """Move the watermark; see `engine.incremental.Session.step`."""
+        before, self.watermark_us = self.watermark_us, watermark_us
+        parts = [part for part in (self._kept, ready) if part is not None]
+        if not parts:
+            return None
+        automaton = self._compiled.automaton
+        if ready is None and not self._compiled.needs.fire and not automaton.skips:
+            self._keep(parts[0], None, None)
+            return None
+        batch = joined(parts)
+        if self._counts and batch.places is None:
+            batch = replace(batch, places=np.full(len(batch), -1, np.int64))
+        self._barred = np.append(self._barred, np.zeros(len(batch) - len(self._barred), np.bool_))
+        look = self._open_starts if self._history.reach is None else None
+        stepped = stepped_to_the_end(self._compiled, batch, self._settings, look)
+        self._n_open = self._open(batch, stepped)
+        matches, waiting = self._matches(batch, stepped)
+        decided = matches.decided_us
+        self.n_timers = int(np.count_nonzero(decided > watermark_us))
+        self._pending_us = int(batch.time_us[waiting].min()) if len(waiting) else None
+        cut = None
+        if stepped.looked is not None:
+            opened = waiting if automaton.skips else np.concatenate((waiting, stepped.looked))
+            cut = _first_of_each(self._partitions(batch), opened)
+            self._barred |= np.arange(len(batch)) < cut
+        self._keep(batch, stepped.events, cut)
+        new = (decided > before) & (decided <= watermark_us)
+        return narrowed(batch, chosen(matches, new)) if new.any() else None
+
+    def _matches(self, batch: EventBatch, stepped: Stepped) -> tuple[Matches, Int64Array]:
+        """What is found in a batch, and the first events of what may still become matches without further events."""
+        events, now = stepped.events, self.watermark_us
+        if not self._compiled.automaton.skips:
+            matches = matches_in(self._compiled, batch, events, stepped.pool, stepped.out)
+            firsts = matches.positions[matches.offsets[:-1]]
+            if self._barred.any():
+                matches, firsts = chosen(matches, ~self._barred[firsts]), firsts[~self._barred[firsts]]
+            return matches, firsts[matches.decided_us > now]
+        found = written(self._compiled, batch, events, stepped.pool, stepped.out)
+        matches, kept = found.kept(self._barred if self._has_frontier else None)
+        assert kept is not None
+        if self._has_frontier:
+            self._barred |= _before_frontiers(self._partitions(batch), kept, now)
+        waiting = kept.end_firsts[kept.end_times > now]
+        return matches, waiting[~self._barred[waiting]]
+
+    @property
+    def held(self) -> tuple[EventBatch, Int64Array] | None:
+        """See `engine.gauge.Holder`."""
+        return None if self._kept is None else (self._kept, self._n_open)
+
+    def _open(self, batch: EventBatch, stepped: Stepped) -> Int64Array:
+        """For each event of a batch, how many partial matches took it last."""
+        last = open_events(self._compiled, stepped.pool, stepped.events, self.watermark_us)
+        if stepped.events.selected is not None:
+            last = stepped.events.selected[last]
+        return np.bincount(last, minlength=len(batch)).astype(np.int64, copy=False)
+
+    def _open_starts(self, events: KernelEvents, pool: Int64Array) -> Int64Array:
+        """The positions of events that have started what can still become a match with further events."""
+        firsts = open_starts(self._compiled, pool, events)
+        if events.selected is not None:
+            firsts = events.selected[firsts]
+        return firsts[~self._barred[firsts]]
+
+    def _partitions(self, batch: EventBatch) -> Int64Array:
+        """For each event, the number of its partition."""
+        by = self._compiled.automaton.partition
+        if not by:
+            return np.zeros(len(batch), np.int64)
+        codes, _ = partition_codes([evaluated(self._compiled, batch, expression) for expression in by])
+        return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
+
+    def saved(self) -> tuple[EventBatch | None, list[Any], dict[str, Any]]:
+        """See `engine.incremental.Session.saved`."""
+        beside = pa.table({"n_open": array_of(self._n_open), "barred": array_of(self._barred.astype(np.int64))})
+        return self._kept, [beside], {"n_timers": self.n_timers, "pending_us": self._pending_us}
+
+    def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
+        """See `engine.incremental.Session.restore`."""
+        if "n_timers" not in said:
+            raise other_plan()
+        self.watermark_us, self._kept, self.n_timers = watermark_us, held, said["n_timers"]
+        self._pending_us = said["pending_us"]
+        n_open, barred = (numpy_of(tables[0].column(name).combine_chunks()) for name in ("n_open", "barred"))
+        self._n_open, self._barred = n_open.copy(), barred != 0
+
+    def compact(self) -> None:
+        """A step keeps no more than it must."""
+
+    # --- what is kept ---------------------------------------------------------------------------------
+
+    def _keep(self, batch: EventBatch, events: KernelEvents | None, cut: Int64Array | None) -> None:
+        """Keep the events that later steps need.
+
+        Args:
+            batch: all that there are.
+            events: tells which of them fit the pattern, and their places; None where nothing has come since the last
+                step.
+            cut: for each the position of the first start of its partition that is open; None where that says nothing.
+        """
+        if self.watermark_us == AFTER_ALL_US:
+            rows = np.zeros(0, np.int64)
+            self._pending_us = None
+        else:
+            rows = np.flatnonzero(self._needed(batch, events, cut))
+        if self._counts and events is not None:
+            assert events.counted is not None
+            batch = replace(batch, places=events.counted.places)
+        self._n_open, self._barred = self._n_open[rows], self._barred[rows]
+        self._kept = taken(batch, rows) if len(rows) else None
+
+    def _needed(self, batch: EventBatch, events: KernelEvents | None, cut: Int64Array | None) -> BoolArray:
+        automaton, kept = self._compiled.automaton, self._history
+        if events is None and (self._counts or kept.reach is None):
+            return np.ones(len(batch), np.bool_)
+        needed = np.zeros(len(batch), np.bool_)
+        for reach, counts in ((kept.reach, automaton.counts_events), (kept.windows, not automaton.counts_events)):
+            if reach is None:
+                continue
+            if not counts:
+                # Both are within 2**62 of the epoch, so that the difference fits.
+                needed |= batch.time_us >= max(self.watermark_us, -(2**62)) - reach
+                continue
+            assert events is not None
+            needed |= _places_back(events) <= reach
+        if events is None:
+            return needed
+        if cut is not None:
+            needed |= np.arange(len(batch)) >= cut
+            if automaton.leading:
+                needed |= self._for_leading(batch, events)
+        elif self._counts:
+            needed |= _places_back(events) == 0  # so that those to come can be counted on
+        needed[events.null_keys] = False
+        if not self._keeps_all and events.selected is not None:
+            fits = np.zeros(len(batch), np.bool_)
+            fits[events.selected] = True
+            needed &= fits
+        return needed
+
+    def _for_leading(self, batch: EventBatch, events: KernelEvents) -> BoolArray:
+        """What a NOT before the first event of a later match may ask for."""
+        found = np.full(len(batch), bool(self._compiled.groups))
+        negated = sum(1 << element.index for element in self._compiled.automaton.elements if element.negated)
+        fit = events.ints[k.FIT_COLUMN * events.n :][: events.n]
+        selected = np.arange(len(batch)) if events.selected is None else events.selected
+        found[selected[fit & negated != 0]] = True
+        return found
+
+
+def _places_back(events: KernelEvents) -> Int64Array:
+    """How many events of its partition come after each event."""
+    counted = events.counted
+    assert counted is not None
+    lengths = np.diff(counted.starts)
+    last = lengths - 1 if counted.before is None else counted.before + lengths - 1
+    back: Int64Array = last[counted.partitions] - counted.places
+    return back
+
+
+def _before_frontiers(partitions: Int64Array, kept: Kept, now_us: int) -> BoolArray:
+    """Where events lie before the frontier of their partition, as far as it is known.
+
+    Args:
+        partitions: int64, by position.
+        kept: what AFTER MATCH keeps.
+        now_us: all events up to this time have come.
+    """
+    known = kept.known <= now_us
+    frontier = np.zeros(int(partitions.max(initial=0)) + 1, np.int64)
+    np.maximum.at(frontier, partitions[kept.firsts[known]], kept.onward[known])
+    before: BoolArray = np.arange(len(partitions)) < frontier[partitions]
+    return before
+
+
+def _first_of_each(partitions: Int64Array, positions: Int64Array) -> Int64Array:
+    """For each event the first of some positions that is of its partition, or the number of events."""
+    first = np.full(int(partitions.max(initial=0)) + 1, len(partitions))
+    np.minimum.at(first, partitions[positions], positions)
+    return first[partitions]
