@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cepheid.compiler import event_index
-from cepheid.compiler.event_index import EventIndex
+from cepheid.compiler import routes
+from cepheid.compiler.routes import Routes
+from cepheid.engine import together as together_module
 from cepheid.engine.matches import Matches
 from cepheid.engine.session import prepare, run, run_plan
 from cepheid.engine.together import Together
@@ -26,10 +27,11 @@ from cepheid.testing.strategies import DOMAINS, SCHEMA, SECOND_US, Features, que
 from cepheid.testing.strategies_composites import composites
 
 
-@pytest.fixture(autouse=True, scope="module", params=[0, event_index.MANY_EVENTS], ids=["kernels", "NumPy"])
-def bound_of_kernels(request: pytest.FixtureRequest) -> Iterator[None]:
+@pytest.fixture(autouse=True, scope="module")
+def few_events_are_routed() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(event_index, "MANY_EVENTS", request.param)
+        patch.setattr(together_module, "FEWEST", 0)
+        patch.setattr(routes, "MOST_OF_EVENTS", 2.0)
         yield
 
 
@@ -79,23 +81,22 @@ def supported(bounds: Sequence[BoundQuery]) -> list[BoundQuery]:
 @given(sets())
 def test_each_query_gives_what_it_gives_alone(example: tuple[list[BoundQuery], EventBatch]) -> None:
     bounds, batch = example
-    together = Together(batch)
-    for number, bound in enumerate(supported(bounds)):
-        assert same(together.run(str(number), bound).matches, run(bound, batch))
+    known = {str(number): bound for number, bound in enumerate(supported(bounds))}
+    together = Together(known, batch)
+    for name, bound in known.items():
+        assert same(together.run(name).matches, run(bound, batch))
 
 
 @SETS
 @given(sets())
-def test_an_index_leaves_out_only_what_fits_nothing(example: tuple[list[BoundQuery], EventBatch]) -> None:
+def test_a_query_is_routed_all_events_that_it_takes(example: tuple[list[BoundQuery], EventBatch]) -> None:
     bounds, batch = example
-    index = EventIndex(batch)
-    for bound in supported(bounds):
-        compiled = prepare(bound)
-        for element in compiled.automaton.elements:
-            parts = index.candidates(element)
-            found = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-            assert len(np.unique(found)) == len(found)
-        assert same(run_plan(compiled, batch, index=index), run_plan(compiled, batch))
+    plans = [prepare(bound) for bound in supported(bounds) if bound.inner is None]
+    routes = Routes(batch, plans)
+    for number, plan in enumerate(plans):
+        routed = routes.of(number)
+        if routed is not None:
+            assert same(run_plan(plan, batch, routed=routed), run_plan(plan, batch))
 
 
 @SETS
@@ -107,7 +108,6 @@ def test_a_query_of_the_set_may_be_from_another(example: object) -> None:
         return
     table, schema = table_of(events, bound.inner.schema)
     batch = read_events(table, schema)
-    alone, together = Together(batch), Together(batch)
-    together.run("A", bound.inner)
-    assert same(together.run("outer", bound).matches, alone.run("outer", bound).matches)
-    assert same(together.run("A", bound.inner).matches, run(bound.inner, batch))
+    alone, together = Together({"outer": bound}, batch), Together({"outer": bound, "A": bound.inner}, batch)
+    assert same(together.run("outer").matches, alone.run("outer").matches)
+    assert same(together.run("A").matches, run(bound.inner, batch))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.columnwise import casts
 from cepheid.compiler.counted import CountedEvents, count_events
-from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.fit import fitting_by_type
 from cepheid.compiler.groups import GroupMatches, write_groups
 from cepheid.compiler.requests import OTHER_CLOCK, PARTITION, TIME, Register, Request, detached
@@ -24,7 +23,6 @@ from cepheid.events.column import AnyColumn, Column, all_null, unify
 from cepheid.events.types import Kind
 from cepheid.kernels import layout as k
 from cepheid.language.tree import Aggregate, Attribute, Call, Expression, Remote, walk
-from cepheid.plan.dropping import reason_to_keep_all
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -87,7 +85,6 @@ NO_EVENTS = KernelEvents(
 def events_of(
     compiled: CompiledPlan,
     batch: EventBatch,
-    index: EventIndex | None = None,
     absent: Mapping[int, GroupMatches] | None = None,
 ) -> KernelEvents:
     """Evaluate the columns of a plan on the events that can matter.
@@ -95,7 +92,6 @@ def events_of(
     Args:
         compiled: the plan.
         batch: the events.
-        index: of the batch, where several plans share one.
         absent: element of a NOT of a group -> the matches of what stands under it.
 
     Raises:
@@ -108,15 +104,11 @@ def events_of(
         begin = len(events.ints)
         table = write_groups(automaton, absent, events.n, events.selected, numbers, begin)
         return replace(events, ints=np.concatenate((events.ints, table)), groups=begin)
-    if index is not None and not automaton.sliding and reason_to_keep_all(automaton.bound) is None:
-        found = _indexed(compiled, batch, index)
-        if found is not None:
-            return found
     return _events_of(compiled, batch, {})
 
 
 def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, GroupMatches]) -> KernelEvents:
-    """The same without an index, and without the table of the matches of groups."""
+    """The same without the table of the matches of groups."""
     automaton = compiled.automaton
     n = len(batch)
     positions, fit = fitting_by_type(automaton.elements, batch)
@@ -164,7 +156,7 @@ def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, G
         partition = plain_ints(batch, by[0]) if len(by) == 1 else None
     if by and partition is None:
         partition, _ = partition_codes([evaluated(compiled, batch, expression, selected) for expression in by])
-    return _gather(compiled, batch, fit, partition, selected, null_keys, neighbours=neighbours)
+    return gather(compiled, batch, fit, partition, selected, null_keys, neighbours=neighbours)
 
 
 def _in_windows(
@@ -184,7 +176,7 @@ def _in_windows(
     selected = positions[copied]
     codes = partitions_of(None if partition is None else partition[selected], windows)
     own = (clocks[0][selected], clocks[1][selected])
-    events = _gather(compiled, batch, fit[copied], codes, selected, null_keys, clocks=own, neighbours=neighbours)
+    events = gather(compiled, batch, fit[copied], codes, selected, null_keys, clocks=own, neighbours=neighbours)
     return replace(events, counted=counted, windows=windows, partition=codes)
 
 
@@ -203,32 +195,6 @@ def _clocks(compiled: CompiledPlan, batch: EventBatch, counted: CountedEvents | 
         return batch.time_us, batch.time_us
     clocks = batch.time_us, counted.places
     return clocks[::-1] if compiled.automaton.counts_events else clocks
-
-
-def _indexed(compiled: CompiledPlan, batch: EventBatch, index: EventIndex) -> KernelEvents | None:
-    """The same by way of an index; None where too many events may fit for it to pay."""
-    automaton = compiled.automaton
-    if any(not constant_holds(compiled, c.expression) for c in automaton.constants):
-        return None
-    candidates = {element: index.candidates(element) for element in automaton.elements}
-    if sum(len(part) for parts in candidates.values() for part in parts) > len(batch) // 4:
-        return None
-    partition, null_keys, valid = None, np.zeros(0, np.int64), None
-    if automaton.partition:
-
-        def codes() -> tuple[Ints, Bools | None]:
-            return partition_codes([evaluated(compiled, batch, expression) for expression in automaton.partition])
-
-        partition, valid, null_keys = index.partition(automaton.partition, codes)
-    fitting = []
-    for element, parts in candidates.items():
-        positions = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-        for conjunct in element.conditions:
-            if len(positions):
-                positions = positions[holds(evaluated(compiled, batch, detached(conjunct.expression), positions))]
-        fitting.append((element.index, positions if valid is None else positions[valid[positions]]))
-    selected, fit = index.together(fitting)
-    return _gather(compiled, batch, fit, partition, selected, null_keys)
 
 
 def _calls(compiled: CompiledPlan, expression: Expression) -> bool:
@@ -324,7 +290,7 @@ def partition_codes(columns: Sequence[Column]) -> tuple[Ints, Bools | None]:
     return codes, valid
 
 
-def _gather(
+def gather(
     compiled: CompiledPlan,
     batch: EventBatch,
     fit: Ints,

@@ -30,6 +30,8 @@ _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9, 0x94
 """Odd, with well-mixed bits."""
 
 _MOST_SLOT_BITS = 12
+_MOST_BYTES = 1 << 8
+_MOST_OFFSET = 1 << 31
 
 
 def fitting_by_type(elements: Sequence[Element], batch: EventBatch) -> tuple[Ints, Ints]:
@@ -58,18 +60,48 @@ def fits_by_type(elements: Sequence[Element], batch: EventBatch) -> NDArray[np.u
     """The elements that take the type of each event, as bits: uint8, (n,). There are at most eight elements."""
     n = len(batch)
     if batch.schema.type is not None and batch.rows is None:
-        chunks = chunks_of(batch.table.column(batch.schema.type))
-        known, otherwise = _elements_of_types(elements)
-        if len(chunks) == 1 and _has_buffers(chunks[0].type):
-            offsets, raw = _buffers(chunks[0])
-            fits = np.empty(n, np.uint8)
-            halves = offsets.astype(np.int32, copy=False) if int(offsets[-1]) < 2**31 else None
-            if halves is not None and fits_kernel()(halves, raw, _of_byte(known, otherwise).astype(np.uint8), fits):
-                return fits
+        found = _found_bytes(batch.table.column(batch.schema.type), *_elements_of_types(elements))
+        if found is not None:
+            return found
     positions, fit = fitting_by_type(elements, batch)
     fits = np.zeros(n, np.uint8)
     fits[positions] = fit
     return fits
+
+
+def codes_of_types(codes: Mapping[str, int], batch: EventBatch) -> NDArray[np.int32]:
+    """The code of each event's type; 0 for types that have none, and where events have no types.
+
+    Args:
+        codes: type -> code, from 1 to the number of types.
+        batch: the events.
+
+    Returns:
+        int32, (n,).
+    """
+    n = len(batch)
+    if batch.schema.type is None:
+        return np.zeros(n, np.int32)
+    if batch.rows is None and n >= MANY_EVENTS and len(codes) < _MOST_BYTES:
+        found = _found_bytes(batch.table.column(batch.schema.type), codes, 0)
+        if found is not None:
+            return found.astype(np.int32)
+    numbers = batch.type_codes
+    assert numbers is not None
+    return np.array([codes.get(name, 0) for name in batch.type_names] or [0], np.int32).take(numbers)
+
+
+def _found_bytes(values: Any, known: Mapping[str, int], otherwise: int) -> NDArray[np.uint8] | None:
+    """The value of each text of a column, where all have one byte; else None."""
+    chunks = chunks_of(values)
+    if len(chunks) != 1 or not _has_buffers(chunks[0].type):
+        return None
+    offsets, raw = _buffers(chunks[0])
+    if int(offsets[-1]) >= _MOST_OFFSET:
+        return None
+    found = np.empty(len(chunks[0]), np.uint8)
+    halves = offsets.astype(np.int32, copy=False)
+    return found if fits_kernel()(halves, raw, _of_byte(known, otherwise).astype(np.uint8), found) else None
 
 
 def _elements_of_types(elements: Sequence[Element]) -> tuple[dict[str, int], int]:

@@ -172,14 +172,14 @@ def keyed_kernel() -> Kernel:
     return _kernel("advance_keyed", "advance_keyed")
 
 
-def bucket_kernel() -> Kernel:
-    """The kernel that puts events into buckets: `kernels.buckets`."""
-    return _kernel("buckets", "fill_buckets")
+def cell_kernel(*, floats: bool = False) -> Kernel:
+    """The kernel that finds the cells of events by an attribute of whole numbers, or of floats: `kernels.routing`."""
+    return _kernel("routing", "cells_of_floats" if floats else "cells_of_ints")
 
 
-def mark_kernels() -> tuple[Kernel, Kernel]:
-    """The kernels that mark events and collect the marked ones: `kernels.buckets`."""
-    return _kernel("buckets", "mark"), _kernel("buckets", "collect")
+def route_kernel() -> Kernel:
+    """The kernel that routes events to queries: `kernels.routing`."""
+    return _kernel("routing", "route")
 
 
 def fits_kernel() -> Kernel:

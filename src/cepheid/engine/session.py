@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columns import NO_EVENTS, KernelEvents, events_of
-from cepheid.compiler.event_index import EventIndex
 from cepheid.compiler.groups import GroupMatches
 from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
 from cepheid.compiler.load import chain_kernel, kernels
+from cepheid.compiler.routes import Routed, routed_events
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.caps import Caps
 from cepheid.engine.host import Host
@@ -96,11 +96,11 @@ def run_plan(
     batch: EventBatch,
     *,
     work: Work | None = None,
-    index: EventIndex | None = None,
+    routed: Routed | None = None,
     settings: Settings = DEFAULTS,
 ) -> Matches:
-    """All matches of a prepared query in a bounded input; see `run`. ``index`` is that of the batch, where shared."""
-    return matches_in(compiled, batch, *_stepped(compiled, batch, work, index, settings))
+    """All matches of a prepared query in a bounded input; see `run`. ``routed``: the events that it can take."""
+    return matches_in(compiled, batch, *_stepped(compiled, batch, work, routed, settings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,16 +150,16 @@ def run_outputs(
     batch: EventBatch,
     *,
     work: Work | None = None,
-    index: EventIndex | None = None,
+    routed: Routed | None = None,
     settings: Settings = DEFAULTS,
 ) -> tuple[Matches, Matches]:
     """The same, and what timed out (SEMANTICS 7.3): partial matches, decided when their window closed.
 
     Args:
         compiled: prepared with ``timed_out``.
-        batch, work, index, settings: see `run_plan`.
+        batch, work, routed, settings: see `run_plan`.
     """
-    stepped = _stepped(compiled, batch, work, index, settings)
+    stepped = _stepped(compiled, batch, work, routed, settings)
     if not compiled.automaton.tells_timed_out:  # no window closes
         return matches_in(compiled, batch, *stepped), no_matches()
     found = written(compiled, batch, *stepped)
@@ -167,15 +167,15 @@ def run_outputs(
 
 
 def _stepped(
-    compiled: CompiledPlan, batch: EventBatch, work: Work | None, index: EventIndex | None, settings: Settings
+    compiled: CompiledPlan, batch: EventBatch, work: Work | None, routed: Routed | None, settings: Settings
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The events as the kernel saw them, its pool and its output, when it has stepped over all of them."""
     if len(batch) >= MOST_EVENTS:
         raise DataError(f"{len(batch)} events are more than a batch can hold", remedy="match a part of them at a time")
     # Caps of the user's own are for the pool, which knows how many partial matches it holds.
-    by_key = keyed_events_of(compiled, batch) if index is None and settings == DEFAULTS else None
+    by_key = keyed_events_of(compiled, batch) if routed is None and settings == DEFAULTS else None
     stepped = None if by_key is None else _stepped_keyed(compiled, batch, by_key, work)
-    return stepped or _stepped_in_order(compiled, batch, work, index, settings)
+    return stepped or _stepped_in_order(compiled, batch, work, routed, settings)
 
 
 def _absent(plan: CompiledPlan, batch: EventBatch, settings: Settings) -> GroupMatches:
@@ -195,13 +195,16 @@ def _stepped_in_order(
     compiled: CompiledPlan,
     batch: EventBatch,
     work: Work | None,
-    index: EventIndex | None,
+    routed: Routed | None,
     settings: Settings,
     look: Callable[[KernelEvents, k.Ints], None] | None = None,
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The same for plans of any form."""
-    absent = {element: _absent(plan, batch, settings) for element, plan in compiled.groups}
-    events = events_of(compiled, batch, index, absent)
+    if routed is not None:
+        events = routed_events(compiled, batch, routed)
+    else:
+        absent = {element: _absent(plan, batch, settings) for element, plan in compiled.groups}
+        events = events_of(compiled, batch, absent)
     caps = Caps(compiled, settings)
     pool = Pool(compiled, caps.first_rows)
     pool.set_events(events)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from cepheid.compiler.event_index import EventIndex
+from cepheid.compiler.routes import Routed, Routes
+from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.composite import composites
 from cepheid.engine.matches import Matches
 from cepheid.engine.session import Work, prepare, run_outputs, run_plan
@@ -13,6 +14,9 @@ from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import CepheidError
 from cepheid.events.batch import EventBatch
 from cepheid.language.bound import BoundQuery
+
+FEWEST = 20_000
+"""Where there are fewer events, counted once for each query, it is not worth to route them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,54 +36,107 @@ class Found:
     timed_out: Matches | None = None
 
 
-@dataclass(eq=False)
 class Together:
     """Runs queries over the same events, one after the other.
 
-    The events are in order and converted once, and `EventIndex` finds those that can matter to each query. A query that
-    stands behind FROM is run once, be it one of the set or not: in a set, a name means one query.
-
-    Attributes:
-        batch: the events that were read.
-        timed_out: the queries of which to find what timed out, too.
-        settings: how much each query may hold.
+    The events are in order and converted once, and `Routes` finds those that each query can take in one pass. A query
+    that stands behind FROM is run once, be it one of the set or not: in a set, a name means one query.
     """
 
-    batch: EventBatch
-    timed_out: frozenset[str] = frozenset()
-    settings: Settings = DEFAULTS
-    _found: dict[str, Found] = field(default_factory=dict)
-    _events: dict[str | None, EventBatch] = field(default_factory=dict)
-    _indexes: dict[str | None, EventIndex] = field(default_factory=dict)
+    def __init__(
+        self,
+        bounds: Mapping[str, BoundQuery],
+        batch: EventBatch,
+        *,
+        timed_out: Collection[str] = (),
+        settings: Settings = DEFAULTS,
+    ) -> None:
+        """Take queries and events.
 
-    def run(self, name: str, bound: BoundQuery) -> Found:
-        """The matches of a query, which has this name in FROM.
+        Args:
+            bounds: name -> query, its parameters replaced by values.
+            batch: the events that were read.
+            timed_out: the names of those of which to find what timed out, too.
+            settings: how much each query may hold.
+        """
+        self._bounds = dict(bounds)
+        for bound in bounds.values():
+            while bound.inner is not None and bound.query.source is not None:
+                self._bounds.setdefault(bound.query.source, bound.inner)
+                bound = bound.inner
+        self._timed_out = frozenset(timed_out)
+        self._settings = settings
+        self._found: dict[str, Found] = {}
+        self._streams: dict[str | None, _Stream] = {}
+        self._batch = batch
+
+    def run(self, name: str) -> Found:
+        """The matches of a query.
 
         Raises:
-            NotSupportedError: the query has a meaning that the engine cannot run yet.
+            NotSupportedError: one of the queries over the same events has a meaning that the engine cannot run yet.
             DataError: a value does not fit a machine word.
         """
         if name in self._found:
             return self._found[name]
-        source, works = bound.query.source, tuple[Work, ...]()
-        if source not in self._events:
-            self._events[source] = self.batch
-            if bound.inner is not None and source is not None:
-                under = self.run(source, bound.inner)
-                self._events[source] = composites(bound, under.events, under.matches, whole=True)
-            self._indexes[source] = EventIndex(self._events[source])
+        bound = self._bounds[name]
+        source = _source(bound)
+        works: tuple[Work, ...] = ()
         if source is not None:
-            works = self._found[source].works
-        work = Work()
-        events, index = self._events[source], self._indexes[source]
-        if name in self.timed_out:
-            compiled = prepare(bound, timed_out=True)
-            matches, left = run_outputs(compiled, events, work=work, index=index, settings=self.settings)
-            self._found[name] = Found(events, matches, (*works, work), left)
+            under = self.run(source)
+            works = under.works
+            if source not in self._streams:
+                events = composites(bound, under.events, under.matches, whole=True)
+                self._streams[source] = self._stream(source, events)
+        elif None not in self._streams:
+            self._streams[None] = self._stream(None, self._batch)
+        stream = self._streams[source]
+        work, routed = Work(), stream.routed(name)
+        compiled = stream.plans.pop(name)
+        if name in self._timed_out:
+            matches, left = run_outputs(compiled, stream.events, work=work, routed=routed, settings=self._settings)
+            self._found[name] = Found(stream.events, matches, (*works, work), left)
         else:
-            matches = run_plan(prepare(bound), events, work=work, index=index, settings=self.settings)
-            self._found[name] = Found(events, matches, (*works, work))
+            matches = run_plan(compiled, stream.events, work=work, routed=routed, settings=self._settings)
+            self._found[name] = Found(stream.events, matches, (*works, work))
         return self._found[name]
+
+    def _stream(self, source: str | None, events: EventBatch) -> _Stream:
+        """The events of a source, and all queries over them."""
+        plans = {}
+        for name, bound in self._bounds.items():
+            if _source(bound) == source:
+                try:
+                    plans[name] = prepare(bound, timed_out=name in self._timed_out)
+                except CepheidError as error:
+                    raise error.located(bound.text, bound.origin or name) from None
+        return _Stream(events, plans)
+
+
+class _Stream:
+    """Events, and the plans to be run over them.
+
+    Attributes:
+        events: the events.
+        plans: name -> plan.
+    """
+
+    def __init__(self, events: EventBatch, plans: dict[str, CompiledPlan]) -> None:
+        self.events = events
+        self.plans = plans
+        self._numbers = {name: number for number, name in enumerate(plans)}
+        self._routes = None
+        if len(plans) > 1 and len(events) * len(plans) >= FEWEST:
+            self._routes = Routes(events, list(plans.values()))
+
+    def routed(self, name: str) -> Routed | None:
+        """The events for a plan; None where it is to be run alone."""
+        return None if self._routes is None else self._routes.of(self._numbers[name])
+
+
+def _source(bound: BoundQuery) -> str | None:
+    """The name of the query whose matches are the events; None where they are those that were read."""
+    return None if bound.inner is None else bound.query.source
 
 
 def run_together(
@@ -100,11 +157,11 @@ def run_together(
     Raises:
         NotSupportedError, DataError, CapacityError: as `Together.run`, with the name of the query.
     """
-    together = Together(batch, frozenset(timed_out), settings)
+    together = Together(bounds, batch, timed_out=timed_out, settings=settings)
     found = {}
     for name, bound in bounds.items():
         try:
-            found[name] = together.run(name, bound)
+            found[name] = together.run(name)
         except CepheidError as error:
             raise error.located(bound.text, bound.origin or name) from None
     return found

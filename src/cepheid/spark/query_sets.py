@@ -69,9 +69,10 @@ class SetDetection:
         """The matches in the RecordBatches of one partition, as tagged RecordBatches."""
         first = self.detections[0]
         for events in streams_in(batches, first.bound.schema, first.keys, pieces=first.pieces):
-            together = Together(events, settings=first.settings)
+            bounds = {str(number): detection.bound for number, detection in enumerate(self.detections)}
+            together = Together(bounds, events, settings=first.settings)
             for number, detection in enumerate(self.detections):
-                run = together.run(str(number), detection.bound)
+                run = together.run(str(number))
                 tell_dropped(detection.bound, run.works[-1])
                 found = detection.output_of(events, run.matches)
                 for part in found.to_batches(max_chunksize=OUTPUT_BATCH_ROWS):

@@ -1,0 +1,167 @@
+"""Routes events to the queries of a set: the loops of `compiler.routes`, of which each sees an event once."""
+
+from __future__ import annotations
+
+from cepheid.kernels.index import at
+from cepheid.kernels.jit import kernel
+from cepheid.kernels.layout import Floats, Halves, Ints
+from cepheid.kernels.raw import load_int32, load_int64
+
+# --- queries: where their records go -----------------------------------------------------------------
+Q_END = 0  # where the next record goes, in words
+Q_LAST = 1  # the position of the last one, or -1
+Q_KEY_ADDRESS, Q_KEY_BYTES = 2, 3  # where the codes of partitions lie, and the bytes of one: 4, 8; 0 for no partition
+QUERY_WIDTH = 4
+
+# --- records: an event that a query can take ---------------------------------------------------------
+R_POSITION = 0
+R_FIT = 1  # the elements that it fits, as bits
+R_TIME = 2
+R_KEY = 3  # the code of its partition
+RECORD_WIDTH = 4
+
+# --- entries: a query that takes the events of a cell --------------------------------------------------
+N_QUERY = 0
+N_BITS = 1  # the elements that do
+ENTRY_WIDTH = 2
+
+
+@kernel(inline=True)
+def _square(value: float, low: float, factor: float, last: int) -> int:
+    """Where on a grid a number lies, from 0 to ``last``, where NaN lies: the greater the number, the further on."""
+    place = (value - low) * factor + 1.0
+    if place < 0.0:
+        place = 0.0
+    return int(place) if place < last else last
+
+
+@kernel(entry=True)
+def cells_of_ints(
+    address: int,
+    n_bytes: int,
+    types: Halves,
+    constants: Ints,
+    grid: Halves,
+    scale: Floats,
+    first: int,
+    cells: Halves,
+    counts: Ints,
+) -> None:
+    """The cell of each event by an attribute of whole numbers: its type, and where the value lies among constants.
+
+    Of ``m`` constants, a value that is equal to the one of number k lies at 2 k + 1, one below the first at 0, one
+    above the last at 2 m. A grid says for most values at once between which constants they lie.
+
+    Args:
+        address, n_bytes: where the values lie, and the bytes of one: 4 or 8.
+        types: int32, (n,): the type of each event.
+        constants: int64, ascending, at least one.
+        grid: int32: how many constants lie before each square, and in the end how many there are.
+        scale: float64: the number at which the second square begins, and squares for a distance of one.
+        first: the number of the first cell.
+        cells: int32, (n,): gets the cells.
+        counts: int64, for each cell: its events are added.
+    """
+    n_constants, last = len(constants), len(grid) - 2
+    width = 2 * n_constants + 1
+    low, factor = scale[0], scale[1]
+    for i in range(len(types)):
+        value = load_int32(address, i) if n_bytes == 4 else load_int64(address, i)
+        square = _square(float(value), low, factor, last)
+        constant, end = int(grid[at(square)]), int(grid[at(square + 1)])
+        place = 2 * constant
+        if constant < end:
+            while constant < end:
+                middle = (constant + end) >> 1
+                if constants[at(middle)] < value:
+                    constant = middle + 1
+                else:
+                    end = middle
+            place = 2 * constant
+            if constant < n_constants and constants[at(constant)] == value:
+                place += 1
+        place += types[at(i)] * width
+        cells[at(i)] = first + place
+        counts[at(place)] += 1
+
+
+@kernel(entry=True)
+def cells_of_floats(
+    values: Floats,
+    types: Halves,
+    constants: Floats,
+    grid: Halves,
+    scale: Floats,
+    first: int,
+    cells: Halves,
+    counts: Ints,
+) -> None:
+    """The same for an attribute of floats, of which NaN is the greatest.
+
+    Args:
+        values: float64, (n,).
+        constants: float64, ascending, at least one, none of them NaN.
+        types, grid, scale, first, cells, counts: as for `cells_of_ints`.
+    """
+    n_constants, last = len(constants), len(grid) - 2
+    width = 2 * n_constants + 1
+    low, factor = scale[0], scale[1]
+    for i in range(len(types)):
+        value = values[at(i)]
+        square = _square(value, low, factor, last)
+        constant, end = int(grid[at(square)]), int(grid[at(square + 1)])
+        place = 2 * constant
+        if constant < end:
+            while constant < end:
+                middle = (constant + end) >> 1
+                if constants[at(middle)] < value or value != value:
+                    constant = middle + 1
+                else:
+                    end = middle
+            place = 2 * constant
+            if constant < n_constants and constants[at(constant)] == value:
+                place += 1
+        place += types[at(i)] * width
+        cells[at(i)] = first + place
+        counts[at(place)] += 1
+
+
+@kernel(entry=True)
+def route(cells: Halves, starts: Ints, entries: Ints, times: Ints, queries: Ints, records: Ints) -> None:
+    """Write each event to the records of all queries that can take it.
+
+    Args:
+        cells: int32, (n_axes * n,): the cells of all events, axis after axis.
+        starts: int64: where the entries of each cell begin, and the end of the last.
+        entries: int64: the entries, as above.
+        times: int64, (n,).
+        queries: int64: the queries, as above; changed.
+        records: int64: gets the records of each query, ascending by position, each position once.
+    """
+    n = len(times)
+    n_axes = len(cells) // n if n > 0 else 0
+    for i in range(n):
+        for axis in range(n_axes):
+            cell = cells[at(axis * n + i)]
+            entry, end = starts[at(cell)], starts[at(cell + 1)]
+            while entry < end:
+                bits = entries[at(entry * ENTRY_WIDTH + N_BITS)]
+                query = entries[at(entry * ENTRY_WIDTH + N_QUERY)] * QUERY_WIDTH
+                entry += 1
+                place = queries[at(query + Q_END)]
+                if queries[at(query + Q_LAST)] == i:
+                    before = place - RECORD_WIDTH + R_FIT
+                    records[at(before)] = records[at(before)] | bits
+                    continue
+                records[at(place + R_POSITION)] = i
+                records[at(place + R_FIT)] = bits
+                records[at(place + R_TIME)] = times[at(i)]
+                key_bytes = queries[at(query + Q_KEY_BYTES)]
+                key = 0
+                if key_bytes == 4:
+                    key = load_int32(queries[at(query + Q_KEY_ADDRESS)], i)
+                elif key_bytes == 8:
+                    key = load_int64(queries[at(query + Q_KEY_ADDRESS)], i)
+                records[at(place + R_KEY)] = key
+                queries[at(query + Q_END)] = place + RECORD_WIDTH
+                queries[at(query + Q_LAST)] = i
