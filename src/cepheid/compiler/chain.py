@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,8 @@ PASSES = {k.LT: 0b001, k.LE: 0b011, k.EQ: 0b010, k.GE: 0b110, k.GT: 0b100, k.NE:
 
 PASSES_ALL = 0b111
 
+_NOTHING = Needs(large=False, free=False, accept=False, tally=False, fire=False, varying=False)
+
 
 def chain_of(plan: NDArray[np.int64], needs: Needs) -> NDArray[np.int64] | None:
     """The table of `kernels.chain` for a plan, or None where it is no chain.
@@ -32,7 +33,7 @@ def chain_of(plan: NDArray[np.int64], needs: Needs) -> NDArray[np.int64] | None:
         needs: the kernels that the plan needs.
     """
     n_steps = int(plan[k.P_FIXED_LENGTH])
-    if any(astuple(needs)) or not 2 <= n_steps <= MOST_STEPS:
+    if needs != _NOTHING or not 2 <= n_steps <= MOST_STEPS:
         return None
     if plan[k.P_RUN_FIELD] != -1 or plan[k.P_N_BUFFERS] or plan[k.P_N_REALS] or plan[k.P_N_LISTS] != n_steps - 1:
         return None

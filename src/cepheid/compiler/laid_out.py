@@ -23,7 +23,7 @@ def laid_out(
     run_width: int,
     each_column: int,
     tables: Mapping[int, Sequence[Sequence[int]]],
-) -> list[NDArray[np.int64]]:
+) -> NDArray[np.int64]:
     """The header of the plan, and its tables one after the other.
 
     Args:
@@ -36,7 +36,7 @@ def laid_out(
         tables: by their place in the header.
     """
     positive = automaton.elements[: automaton.n_positive]
-    header = np.zeros(k.PLAN_HEADER, np.int64)
+    header = [0] * k.PLAN_HEADER
     within = automaton.within
     keep, kept_longer = retention(automaton)
     header[k.P_N_BUFFERS] = len(tables[k.P_BUFFERS])
@@ -70,11 +70,9 @@ def laid_out(
         header[k.P_HISTORY] = int(bool(tables[k.P_ITERATED]) or any(row[k.OP] == k.HOST for row in tables[k.P_CODE]))
     header[k.P_STACK_REALS] = n_floats
     header[k.P_REGISTER_REALS] = n_floats + stack_depth(tables[k.P_CODE], tables[k.P_CONDITIONS])
-    parts = [header]
-    at = k.PLAN_HEADER
+    words: list[int] = []
     for place, rows in tables.items():
-        header[place] = at
-        flat = np.array(rows, np.int64).reshape(-1)
-        parts.append(flat)
-        at += len(flat)
-    return parts
+        header[place] = k.PLAN_HEADER + len(words)
+        for row in rows:
+            words.extend(row)
+    return np.array(header + words, np.int64)

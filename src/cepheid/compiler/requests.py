@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cepheid.events.types import INT, TIMESTAMP, DataType, Kind
-from cepheid.language.tree import Aggregate, At, Attribute, Call, Conjunction, Disjunction, Expression, Node, walk
+from cepheid.language.tree import (
+    Aggregate,
+    At,
+    Attribute,
+    Call,
+    Conjunction,
+    Disjunction,
+    Expression,
+    Node,
+    names_of_nodes,
+    walk,
+)
 
 
 class Register(Enum):
@@ -133,12 +144,12 @@ def detached(node: Expression) -> Expression:
     if isinstance(node, Attribute):
         return replace(node, variable=None, at=At.EACH)
     changes: dict[str, object] = {}
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in names_of_nodes(type(node)):
+        value = getattr(node, name)
         if isinstance(value, tuple):
-            changes[item.name] = tuple(detached(v) if isinstance(v, Node) else v for v in value)  # type: ignore[arg-type]
+            changes[name] = tuple(detached(v) if isinstance(v, Node) else v for v in value)  # type: ignore[arg-type]
         elif isinstance(value, Node):
-            changes[item.name] = detached(value)  # type: ignore[arg-type]
+            changes[name] = detached(value)  # type: ignore[arg-type]
     return replace(node, **changes) if changes else node  # type: ignore[arg-type]
 
 

@@ -173,30 +173,28 @@ class _Compiler:
             n_edges = len(self.list_edges)
             self.list_edges.extend(starts)
             lists.append([0, elements, n_edges, n_edges + len(starts), len(automaton.states), 0, 0, 0, -1, 0, 0, 0])
-        plan = np.concatenate(
-            laid_out(
-                automaton,
-                self.registers,
-                len(self.tables.floats),
-                registers_at,
-                run_width,
-                self._each_column(),
-                {
-                    k.P_ENDS: self.ends,
-                    k.P_CODE: self.tables.code,
-                    k.P_CONDITIONS: self.tables.conditions,
-                    k.P_ITERATED: self.tables.iterated,
-                    k.P_COMBINATIONS: [[number] for number in self.tables.combinations],
-                    k.P_UPDATES: updates,
-                    k.P_EDGES: edge_rows,
-                    k.P_ABSENCES: self.absences,
-                    k.P_KEYS: self.keys,
-                    k.P_LISTS: lists,
-                    k.P_LIST_EDGES: [[number] for number in self.list_edges],
-                    k.P_BUFFERS: buffers,
-                    k.P_STATES: [*state_rows, run_state()] if automaton.strict else state_rows,
-                },
-            )
+        plan = laid_out(
+            automaton,
+            self.registers,
+            len(self.tables.floats),
+            registers_at,
+            run_width,
+            self._each_column(),
+            {
+                k.P_ENDS: self.ends,
+                k.P_CODE: self.tables.code,
+                k.P_CONDITIONS: self.tables.conditions,
+                k.P_ITERATED: self.tables.iterated,
+                k.P_COMBINATIONS: [[number] for number in self.tables.combinations],
+                k.P_UPDATES: updates,
+                k.P_EDGES: edge_rows,
+                k.P_ABSENCES: self.absences,
+                k.P_KEYS: self.keys,
+                k.P_LISTS: lists,
+                k.P_LIST_EDGES: [[number] for number in self.list_edges],
+                k.P_BUFFERS: buffers,
+                k.P_STATES: [*state_rows, run_state()] if automaton.strict else state_rows,
+            },
         )
         return CompiledPlan(
             automaton=automaton,

@@ -12,6 +12,12 @@ from cepheid.kernels import layout as k
 FIRST_ROWS = 1 << 12  # small enough to stay in the processor's cache while windows are short
 CACHE_LINE = 8  # int64 words: rows of most plans fill one
 FIRST_MATCHES = 1 << 19  # memory is touched only as it fills
+FEWEST_ROWS = 1 << 8
+
+
+def rows_for(n_events: int) -> int:
+    """Partial matches for which to make room at first, where there are not many events: a power of two."""
+    return max(FEWEST_ROWS, 1 << n_events.bit_length())
 
 
 class Pool:

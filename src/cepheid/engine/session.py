@@ -20,7 +20,7 @@ from cepheid.engine.host import Host
 from cepheid.engine.keyed import step_keyed
 from cepheid.engine.matches import Matches, RowMatches, no_matches
 from cepheid.engine.order import in_order
-from cepheid.engine.pool import Pool
+from cepheid.engine.pool import Pool, rows_for
 from cepheid.engine.settings import DEFAULTS, MAX_PARTIAL_MATCHES, Settings
 from cepheid.engine.written import variables_of, written
 from cepheid.errors import DataError
@@ -62,7 +62,7 @@ class Work:
 
 
 def prepare(bound: BoundQuery, *, timed_out: bool = False) -> CompiledPlan:
-    """The tables of a query.
+    """The tables of a query. They stay with the object: on the next piece of the events they are there.
 
     Args:
         bound: the query.
@@ -71,7 +71,10 @@ def prepare(bound: BoundQuery, *, timed_out: bool = False) -> CompiledPlan:
     Raises:
         NotSupportedError: the query has a meaning that the engine cannot run yet.
     """
-    return compile_plan(build(bound, timed_out=timed_out))
+    found: CompiledPlan | None = bound.made.get((CompiledPlan, timed_out))
+    if found is None:
+        found = bound.made[CompiledPlan, timed_out] = compile_plan(build(bound, timed_out=timed_out))
+    return found
 
 
 def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, settings: Settings = DEFAULTS) -> Matches:
@@ -206,7 +209,7 @@ def _stepped_in_order(
         absent = {element: _absent(plan, batch, settings) for element, plan in compiled.groups}
         events = events_of(compiled, batch, absent)
     caps = Caps(compiled, settings)
-    pool = Pool(compiled, caps.first_rows)
+    pool = Pool(compiled, min(caps.first_rows, rows_for(events.n)))
     pool.set_events(events)
     host = Host(compiled, batch, events, pool) if compiled.hosted else None
     # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
@@ -182,6 +182,8 @@ class BoundQuery:
         text: the text that errors point into (the printed query where it was built).
         inner: the query whose matches are the events (``FROM``), or None.
         origin: where the text came from, for messages; or None.
+        made: what was made of this very object, by whoever makes it: no part of the query, so neither compared, nor
+            copied, nor pickled.
     """
 
     query: Query
@@ -200,3 +202,8 @@ class BoundQuery:
     text: str
     inner: BoundQuery | None = None
     origin: str | None = field(default=None, compare=False)
+    made: dict[object, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, object]:
+        """The query alone."""
+        return {**self.__dict__, "made": {}}

@@ -380,10 +380,30 @@ class Query(Node):
     source: str | None = None
 
 
+_NO_NODES = frozenset(
+    {
+        *("At", "LiteralKind", "Policy | None", "SkipMode", "Span | None"),
+        *("bool", "int", "int | None", "int | float", "object", "str", "str | None", "tuple[str, ...]"),
+    }
+)
+"""Annotations of fields that hold no nodes."""
+
+
+_names: dict[type, tuple[str, ...]] = {}
+
+
+def names_of_nodes(kind: type[Node]) -> tuple[str, ...]:
+    """The names of those fields of a kind of node that can hold nodes, or tuples of them."""
+    found = _names.get(kind)
+    if found is None:
+        found = _names[kind] = tuple(item.name for item in fields(kind) if item.type not in _NO_NODES)
+    return found
+
+
 def children(node: Node) -> Iterator[Node]:
     """The nodes directly below ``node``, in the order of the text."""
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in names_of_nodes(type(node)):
+        value = getattr(node, name)
         if isinstance(value, Node):
             yield value
         elif isinstance(value, tuple):
