@@ -27,7 +27,7 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import holds
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
-from cepheid.kernels import routing as r
+from cepheid.kernels import records as r
 from cepheid.language.bound import Conjunct
 from cepheid.language.tree import Expression
 from cepheid.plan.automaton import Element
@@ -101,7 +101,7 @@ class Routed:
     """The events that a query can take.
 
     Attributes:
-        records: as `kernels.routing` says; int64, (m, RECORD_WIDTH).
+        records: as `kernels.records` says; int64, (m, RECORD_WIDTH).
         left: bits of elements, and conditions that are still to be evaluated on their events.
         partition: the partitions of the batch.
     """
@@ -246,7 +246,7 @@ class Routes:
         return np.concatenate([axis.cells for axis in used])
 
     def _entries(self, block: Sequence[int]) -> tuple[Ints, Ints]:
-        """Where the entries of each cell begin, and the entries, as `kernels.routing` says."""
+        """Where the entries of each cell begin, and the entries, as `kernels.records` says."""
         rows = [
             (first, last, place, route.bit)
             for place, other in enumerate(block)

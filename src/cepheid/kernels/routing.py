@@ -6,24 +6,21 @@ from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import Floats, Halves, Ints
 from cepheid.kernels.raw import load_int32, load_int64
-
-# --- queries: where their records go -----------------------------------------------------------------
-Q_END = 0  # where the next record goes, in words
-Q_LAST = 1  # the position of the last one, or -1
-Q_KEY_ADDRESS, Q_KEY_BYTES = 2, 3  # where the codes of partitions lie, and the bytes of one: 4, 8; 0 for no partition
-QUERY_WIDTH = 4
-
-# --- records: an event that a query can take ---------------------------------------------------------
-R_POSITION = 0
-R_FIT = 1  # the elements that it fits, as bits
-R_TIME = 2
-R_KEY = 3  # the code of its partition
-RECORD_WIDTH = 4
-
-# --- entries: a query that takes the events of a cell --------------------------------------------------
-N_QUERY = 0
-N_BITS = 1  # the elements that do
-ENTRY_WIDTH = 2
+from cepheid.kernels.records import (
+    ENTRY_WIDTH,
+    N_BITS,
+    N_QUERY,
+    Q_END,
+    Q_KEY_ADDRESS,
+    Q_KEY_BYTES,
+    Q_LAST,
+    QUERY_WIDTH,
+    R_FIT,
+    R_KEY,
+    R_POSITION,
+    R_TIME,
+    RECORD_WIDTH,
+)
 
 
 @kernel(inline=True)
@@ -133,9 +130,9 @@ def route(cells: Halves, starts: Ints, entries: Ints, times: Ints, queries: Ints
     Args:
         cells: int32, (n_axes * n,): the cells of all events, axis after axis.
         starts: int64: where the entries of each cell begin, and the end of the last.
-        entries: int64: the entries, as above.
+        entries: int64: the entries, as `records` says.
         times: int64, (n,).
-        queries: int64: the queries, as above; changed.
+        queries: int64: the queries, as `records` says; changed.
         records: int64: gets the records of each query, ascending by position, each position once.
     """
     n = len(times)

@@ -18,7 +18,7 @@ from cepheid.engine.session import prepare, run_plan
 from cepheid.engine.together import run_together
 from cepheid.errors import DataError
 from cepheid.events.ingest import read_events, schema_of
-from cepheid.kernels import routing as r
+from cepheid.kernels import records as r
 from cepheid.language.bind import bind
 from cepheid.language.parser import parse
 from cepheid.query import QuerySet
