@@ -58,6 +58,25 @@ class Partition:
     null_keys: Ints
 
 
+class Wanted:
+    """What an element asks of events.
+
+    Attributes:
+        element: the element.
+        conditions: its conditions, and the comparisons with constants that they are, or None.
+        comparisons: these, by attribute.
+    """
+
+    def __init__(self, element: Element) -> None:
+        """Look at the conditions of an element."""
+        self.element = element
+        self.conditions = [(conjunct, comparison_of(conjunct.expression)) for conjunct in element.conditions]
+        self.comparisons: dict[Path, list[Comparison]] = {}
+        for _, comparison in self.conditions:
+            if comparison is not None:
+                self.comparisons.setdefault(comparison.path, []).append(comparison)
+
+
 @dataclass(frozen=True, eq=False)
 class Axis:
     """The cells of events by an attribute, or by their types alone.
@@ -127,15 +146,15 @@ class Routes:
         self._routed: dict[int, Routed] = {}
         self._n_cells = NO_CELL + 1
         able = [n for n, plan in enumerate(plans) if _can_be_routed(plan) and self._partition(plan) is not None]
-        elements = [element for number in able for element in plans[number].automaton.elements]
-        names = sorted({name for element in elements for name in element.types})
+        wanted = {number: [Wanted(element) for element in plans[number].automaton.elements] for number in able}
+        names = sorted({name for each in wanted.values() for one in each for name in one.element.types})
         self._codes = {name: code for code, name in enumerate(names, start=1)}
         self._types = codes_of_types(self._codes, batch)
         self._by_type: Axis | None = None
-        self._by_path = self._axes(elements)
+        self._by_path = self._axes([one for each in wanted.values() for one in each])
         self._routes: dict[int, list[Route]] = {}
-        for number in able:
-            routes = [self._route(element) for element in plans[number].automaton.elements]
+        for number, each in wanted.items():
+            routes = [self._route(one) for one in each]
             if sum(route.n for route in routes) <= len(batch) * MOST_OF_EVENTS:
                 self._routes[number] = routes
 
@@ -149,11 +168,11 @@ class Routes:
 
     # --- cells ------------------------------------------------------------------------------------
 
-    def _axes(self, elements: Iterable[Element]) -> dict[Path, Axis]:
+    def _axes(self, wanted: Iterable[Wanted]) -> dict[Path, Axis]:
         """An axis for each attribute that elements compare with constants."""
         compared: dict[Path, list[Comparison]] = {}
-        for element in elements:
-            for path, comparisons in _comparisons(element).items():
+        for one in wanted:
+            for path, comparisons in one.comparisons.items():
                 compared.setdefault(path, []).extend(comparisons)
         scales = {}
         for path, comparisons in compared.items():
@@ -191,17 +210,18 @@ class Routes:
 
     # --- routes -----------------------------------------------------------------------------------
 
-    def _route(self, element: Element) -> Route:
+    def _route(self, wanted: Wanted) -> Route:
         """The route with the fewest events."""
         best: Route | None = None
+        element = wanted.element
         types = [self._codes[name] for name in element.types] or list(range(len(self._codes) + 1))
-        for path, comparisons in _comparisons(element).items():
+        for path, comparisons in wanted.comparisons.items():
             axis = self._by_path.get(path)
             if axis is None or axis.scale is None:
                 continue
-            told = {one for one in comparisons if one in axis.scale.conditions}
+            told = [one for one in comparisons if one in axis.scale.conditions]
             if told:
-                left = [c for c in element.conditions if comparison_of(c.expression) not in told]
+                left = [c for c, one in wanted.conditions if one not in told]
                 route = _routed_by(element, axis, types, axis.scale.ranges(told), left)
                 best = route if best is None or route.n < best.n else best
         return best or _routed_by(element, self._types_alone(), types, [(0, 1)], list(element.conditions))
@@ -281,16 +301,6 @@ def _can_be_routed(plan: CompiledPlan) -> bool:
     if plan.groups or automaton.sliding or reason_to_keep_all(automaton.bound) is not None:
         return False
     return all(constant_holds(plan, conjunct.expression) for conjunct in automaton.constants)
-
-
-def _comparisons(element: Element) -> dict[Path, list[Comparison]]:
-    """The comparisons with constants that every event of an element fulfils, by attribute."""
-    found: dict[Path, list[Comparison]] = {}
-    for conjunct in element.conditions:
-        comparison = comparison_of(conjunct.expression)
-        if comparison is not None:
-            found.setdefault(comparison.path, []).append(comparison)
-    return found
 
 
 def _routed_by(

@@ -412,6 +412,9 @@ def children(node: Node) -> Iterator[Node]:
 
 def walk(node: Node) -> Iterator[Node]:
     """``node`` and all nodes below it, in the order of the text."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if names_of_nodes(type(node)):
+            waiting.extend(reversed(list(children(node))))
