@@ -35,8 +35,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
 
 
+def _connector_jars(request: pytest.FixtureRequest) -> str:
+    """What Spark must be started with where tests of Kafka are among those that run."""
+    from cepheid.errors import SetupError
+    from cepheid.spark.connectors import kafka_jars
+
+    if not any("broker" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        return ""
+    try:
+        return ",".join(str(jar) for jar in kafka_jars())
+    except SetupError:  # the fixture `broker` tells
+        return ""
+
+
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for all tests: two cores, no web pages, and nothing left behind in the current folder."""
     # Imported here: most tests need no Spark.
     from pyspark.sql import SparkSession
@@ -66,6 +79,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={folder}")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.log.level", "WARN")
+        .config("spark.jars", _connector_jars(request))
         .getOrCreate()
     )
     yield session
