@@ -202,7 +202,9 @@ def _schema(schema: spark.StructType | str | None) -> spark.StructType | None:
             f"the schema cannot be read: {error.getMessage()}", remedy='it is written as "ts timestamp, amount double"'
         ) from None
     if not isinstance(read, spark.StructType):
-        raise SchemaError(f"the schema {schema!r} names no columns", remedy='it is written as "ts timestamp, amount double"')
+        raise SchemaError(
+            f"the schema {schema!r} names no columns", remedy='it is written as "ts timestamp, amount double"'
+        )
     return read
 
 
