@@ -17,7 +17,7 @@ from cepheid.errors import SetupError
 LONGEST_FETCH_S = 600
 """Seconds after which a fetch is given up."""
 
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+_POM = """<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>cepheid</groupId><artifactId>libraries</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies><dependency>
