@@ -8,8 +8,9 @@ from cepheid.compiler.registers import Registers
 from cepheid.compiler.requests import ORDERED_SHAPE, PLACE, PLACE_AFTER, Register, Requests, Shape, shape_of
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
+from cepheid.language.bound import Conjunct
 from cepheid.language.tree import Attribute, Compare, Expression, walk
-from cepheid.plan.automaton import Automaton, Edge, Element, Test
+from cepheid.plan.automaton import Automaton, Edge, Element, Join, Test
 from cepheid.plan.references import references
 
 
@@ -101,7 +102,10 @@ class Keys:
         return parts
 
     def key_of(self, edge: Edge) -> tuple[KeyPart, ...]:
-        """The key of the list in which a partial match waits for a step."""
+        """The key of the list in which a partial match waits for a step, or with which it looks events up."""
+        join = self._join_of(edge)
+        if join is not None:
+            return tuple(part for part, _ in self._join_parts(join))
         if edge.source is None:
             return ()
         state = self.automaton.states[edge.source]
@@ -116,10 +120,37 @@ class Keys:
 
     def exact_equalities(self, edge: Edge) -> list[Test]:
         """Conditions that the key tests by itself: a single part is compared exactly, several as a hash."""
+        join = self._join_of(edge)
+        if join is not None:
+            parts = self._join_parts(join)
+            return [test for test in edge.tests if len(parts) == 1 and test.conjunct == parts[0][1]]
         key = () if self.automaton.strict else self.key_of(edge)
         if len(key) != 1:
             return []
         return [test for test in edge.tests if self._equality(test, edge) == key[0]]
+
+    def _join_of(self, edge: Edge) -> Join | None:
+        """The step that takes an event which was kept over an edge, or None where the event arrives."""
+        joins = self.automaton.joins
+        if joins is None or edge is self.automaton.edges[joins.trigger]:
+            return None
+        return next((step for step in joins.steps if step.element == edge.element), None)
+
+    def _join_parts(self, join: Join) -> list[tuple[KeyPart, Conjunct | None]]:
+        """The key with which events are looked up, each part with the condition that it stands for."""
+        parts: list[tuple[KeyPart, Conjunct | None]] = []
+        if self.partition_column is not None:
+            column = self.partition_column
+            parts.append((KeyPart(k.FROM_HEADER, k.M_TRIGGER, column, column), None))
+        edges = self.automaton.edges
+        entering = edges[join.entering]
+        always = None if join.again is None else {test.conjunct for test in edges[join.again].tests}
+        for test in entering.tests:
+            part = self._equality(test, entering)
+            new = part is not None and all(part != other for other, _ in parts)
+            if part is not None and new and (always is None or test.conjunct in always):
+                parts.append((part, test.conjunct))
+        return parts
 
     def neighbour_part(self) -> KeyPart:
         """The place after that of the last event is that of the arriving one."""

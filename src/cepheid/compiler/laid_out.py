@@ -68,6 +68,12 @@ def laid_out(
         header[k.P_FANOUT] = max(2 * len(state.ends) + 1 for state in automaton.states)
         # Rows with equal registers have the same future, where nothing but registers is ever looked at.
         header[k.P_HISTORY] = int(bool(tables[k.P_ITERATED]) or any(row[k.OP] == k.HOST for row in tables[k.P_CODE]))
+    joins = automaton.joins
+    header[k.P_TRIGGER] = -1 if joins is None else joins.trigger
+    if joins is not None:
+        header[k.P_N_JOINS] = len(joins.steps)
+        header[k.P_CLOSES_LOOP] = int(joins.closes_with_loop)
+        header[k.P_JOIN_FIELD] = registers_at - k.JOIN_FIELDS
     header[k.P_STACK_REALS] = n_floats
     header[k.P_REGISTER_REALS] = n_floats + stack_depth(tables[k.P_CODE], tables[k.P_CONDITIONS])
     words: list[int] = []

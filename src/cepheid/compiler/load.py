@@ -38,6 +38,7 @@ class Needs:
         varying: matches of varying length.
         strict: runs of neighbouring events.
         scattered: matches that give back events which lie among others of theirs.
+        lazy: variables that wait for the last event.
     """
 
     large: bool = True
@@ -48,6 +49,7 @@ class Needs:
     varying: bool = True
     strict: bool = False
     scattered: bool = False
+    lazy: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,8 @@ def kernels(needs: Needs) -> Kernels:
     if needs.strict:
         advance, fire = _kernel("advance_strict", "advance_strict"), _kernel("advance_strict", "fire_strict")
     else:
-        advance, fire = _kernel("advance", "advance"), needed(needs.fire, "endings", "fire", "no_ending")
+        advance = _kernel("advance_lazy", "advance_lazy") if needs.lazy else _kernel("advance", "advance")
+        fire = needed(needs.fire, "endings", "fire", "no_ending")
     if needs.scattered:  # it is called at the end of the input alone, and not by `advance`
         fire = _kernel("signatures", "no_ending")
     return Kernels(
@@ -156,7 +159,7 @@ def kernels(needs: Needs) -> Kernels:
             needed(needs.free, "absences", "free_of", "no_free"),
             needed(needs.accept, "endings", "accepts", "no_ending"),
             needed(needs.tally, "aggregates", "tally_event", "no_helper"),
-            needed(needs.free, "absences", "keep_event", "no_helper"),
+            needed(needs.free or needs.lazy, "absences", "keep_event", "no_helper"),
             fire,
         ),
     )

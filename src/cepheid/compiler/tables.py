@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.chain import chain_of
 from cepheid.compiler.hosted import Hosted
+from cepheid.compiler.joins import neighbours_of, placed_joins, write_joins
 from cepheid.compiler.keys import KeyPart, Keys
 from cepheid.compiler.laid_out import laid_out
 from cepheid.compiler.load import Needs
@@ -69,7 +70,11 @@ class CompiledPlan:
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
         """The table of `kernels.chain` where the plan is one, else None."""
-        if self.automaton.strict or (self.automaton.counts_events and self.automaton.partition):
+        if (
+            self.automaton.strict
+            or self.automaton.joins is not None
+            or (self.automaton.counts_events and self.automaton.partition)
+        ):
             return None  # its clock is another in each partition
         return chain_of(self.plan, self.needs)
 
@@ -108,13 +113,14 @@ class _Compiler:
             list_ranges = [self._lists_of(state, edges) for state in automaton.states]
             ways = [(0, 0)] * len(automaton.states)
         buffers = self._buffers()
+        joins = self._joins(buffers)
         width = max((hi - lo for lo, hi in list_ranges), default=0)
         late = automaton.skips or any(
             state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
         )
         marks = automaton.tells_timed_out or automaton.logs_rows or (late and automaton.mixed)
         run_width = 3 if marks else (2 if late else 0)
-        registers_at = k.LINKS + 2 * max(1, width) + run_width
+        registers_at = k.LINKS + 2 * max(1, width) + (run_width if automaton.joins is None else k.JOIN_FIELDS)
         if automaton.strict:
             registers_at = k.LINKS + k.STRICT_LINKS
         updates: list[list[int]] = []
@@ -193,6 +199,7 @@ class _Compiler:
                 k.P_LISTS: lists,
                 k.P_LIST_EDGES: [[number] for number in self.list_edges],
                 k.P_BUFFERS: buffers,
+                k.P_JOINS: placed_joins(joins, registers_at),
                 k.P_STATES: [*state_rows, run_state()] if automaton.strict else state_rows,
             },
         )
@@ -217,6 +224,7 @@ class _Compiler:
                 varying=not automaton.fixed,
                 strict=automaton.strict,
                 scattered=automaton.scattered,
+                lazy=automaton.joins is not None,
             ),
             hosted=tuple(self.tables.hosted),
             registers=self.registers.numbers,
@@ -325,8 +333,11 @@ class _Compiler:
         for absence in absences:
             tried = self._add_conditions([self.lowering.test(test) for test in absence.tests])
             remembered = absence.gap if self.automaton.graph else absence.negated
-            left = self._anchor(absence.left, "left", remembered)
-            right = self._anchor(absence.right, "right", remembered)
+            if absence.neighbours is not None:
+                left, right = neighbours_of(self.automaton, self.registers, absence.neighbours)
+            else:
+                left = self._anchor(absence.left, "left", remembered)
+                right = self._anchor(absence.right, "right", remembered)
             number = absence.gap if self.automaton.graph else absence.negated - self.automaton.n_positive
             probe_from = len(self.keys)
             if self.partition_column is not None:
@@ -437,3 +448,9 @@ class _Compiler:
                 self.keys.append([k.FROM_HEADER, k.M_CURRENT, self.partition_column])
             rows.append([element.index, first, len(self.keys)])
         return rows
+
+    def _joins(self, buffers: list[list[int]]) -> list[list[int]]:
+        """The steps that take events which were kept; adds the buffers in which these are."""
+        if self.automaton.joins is None:
+            return []
+        return write_joins(self.automaton, self.automaton.joins, self.keyed, self.registers, self.keys, buffers)

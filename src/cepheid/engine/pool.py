@@ -60,7 +60,7 @@ class Pool:
         pool = self.pool
         pool[k.M_EVENT] = first
         pool[k.M_BASE] = 0
-        pool[k.M_N_EVENTS] = events.n
+        pool[k.M_N_EVENTS] = pool[k.M_STOP] = events.n
         pool[k.M_INT_NULLS] = events.int_nulls
         pool[k.M_FLOAT_NULLS] = events.float_nulls
         pool[k.M_GROUPS] = events.groups

@@ -29,6 +29,8 @@ from cepheid.kernels import layout as k
 from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.build import build
+from cepheid.plan.evaluation import Evaluation
+from cepheid.plan.lazy import build_lazy
 
 MOST_EVENTS = 2**31  # the order of matches packs two positions into one word
 
@@ -61,19 +63,22 @@ class Work:
         return 0 if self.null_key_positions is None else len(self.null_key_positions)
 
 
-def prepare(bound: BoundQuery, *, timed_out: bool = False) -> CompiledPlan:
+def prepare(bound: BoundQuery, *, timed_out: bool = False, evaluation: Evaluation | None = None) -> CompiledPlan:
     """The tables of a query. They stay with the object: on the next piece of the events they are there.
 
     Args:
         bound: the query.
         timed_out: for `run_outputs`, which tells what timed out, too.
+        evaluation: what is done as events arrive, and what is left for the last one; None for all as they arrive.
 
     Raises:
         NotSupportedError: the query has a meaning that the engine cannot run yet.
     """
-    found: CompiledPlan | None = bound.made.get((CompiledPlan, timed_out))
+    key = (CompiledPlan, timed_out, evaluation)
+    found: CompiledPlan | None = bound.made.get(key)
     if found is None:
-        found = bound.made[CompiledPlan, timed_out] = compile_plan(build(bound, timed_out=timed_out))
+        automaton = build(bound, timed_out=timed_out) if evaluation is None else build_lazy(bound, evaluation)
+        found = bound.made[key] = compile_plan(automaton)
     return found
 
 

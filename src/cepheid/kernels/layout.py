@@ -55,7 +55,12 @@ LOGS_RUNS = 1
 LOGS_ROWS = 2  # each row that could go on tells of itself; the end of the run is the last of these
 P_EACH_COLUMN = 33  # the column of the clock of BETWEEN EACH: TIME_COLUMN, or another
 P_MIXED = 34  # 1: prefixes give edges policies of their own
-PLAN_HEADER = 35
+# Where some variables wait for the last event:
+P_JOINS, P_N_JOINS = 35, 36  # the steps that take events which were kept, a table
+P_TRIGGER = 37  # the number of the edge that an event takes which may be the last of a match
+P_CLOSES_LOOP = 38  # 1: the last of these steps is a loop, and ends with that event: the edge itself takes none
+P_JOIN_FIELD = 39  # where in a row the fields J_STEP and those after it begin
+PLAN_HEADER = 40
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -95,7 +100,11 @@ M_TOP = M_HOST + 2  # where the row lies that gives back the events of an iterat
 MAX_SLOTS = 62
 M_SLOTS = M_HOST + 3  # what a match of a group under NOT binds, as operands name it
 M_GROUPS = M_SLOTS + MAX_SLOTS  # where the matches of groups under NOT are told in `ints`, or -1: see below
-POOL_HEADER = M_GROUPS + 1
+M_TRIGGER = M_GROUPS + 1  # the event for which events that were kept are joined
+M_STOP = M_TRIGGER + 1  # `advance_lazy` stops before the event at this index
+M_QUIET = M_TRIGGER + 2  # the event at this index is the first for which it joins
+M_ROOT = M_TRIGGER + 3  # J_STEP and those after it, of the partial match that has no event
+POOL_HEADER = M_ROOT + 4
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
 TIME_COLUMN, FIT_COLUMN, FIRST_COLUMN = 0, 1, 2
@@ -148,6 +157,15 @@ KEPT_WIDTH = 6
 # of their slots. A match: its first event, then what each of its variables binds, or -1.
 GROUP_ENDS, GROUP_MATCHES, GROUP_WIDTH, GROUP_SLOT = range(4)
 GROUP_HEADER = 4
+
+# --- a row from which events that were kept are joined ----------------------------------------------
+J_STEP = 0  # the step that is being tried; after the last: none is left
+J_AGAIN = 1  # 1: the loop of that step goes on
+J_CURSOR = 2  # the event, by its place among those kept, that is tried next; or one of the following
+NO_MORE = -1
+THE_TRIGGER = -2  # the arriving event itself
+J_KEY = 3  # the key of what is tried
+JOIN_FIELDS = 4
 
 # --- where an operand's event comes from -----------------------------------------------------------
 # The number of the event is pool[argument + source * row]: a field of the partial match's row, or a cell of the
@@ -329,6 +347,13 @@ NEIGHBOURS = 17  # 1: what is not extended by the next event ends there
 # Absences: once all are broken, nothing more can be taken.
 CLOSERS_FROM, CLOSERS_TO = 18, 19
 STATE_WIDTH = 20
+
+# --- steps that take events which were kept: rows of the table `joins` ------------------------------------
+JOIN_BUFFER = 0  # what it tries; of a loop, what fits is linked by KEPT_GROUP from the earliest on
+JOIN_EDGE, JOIN_AGAIN = 1, 2  # numbers of the edges that take a first event, and more of a loop (-1: it is none)
+JOIN_AFTER, JOIN_BEFORE = 3, 4  # fields of the events between which it must lie, or -1
+JOIN_KEYS_FROM, JOIN_KEYS_TO = 5, 6  # the key of the row
+JOIN_WIDTH = 7
 
 # --- ends of matches: rows of the table `ends` ------------------------------------------------------------
 # 0 to 3: what must hold: conditions (from, to) and absences (from, to)

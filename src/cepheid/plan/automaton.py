@@ -8,6 +8,7 @@ from functools import cached_property
 
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.tree import Expression, Policy, SkipMode
+from cepheid.plan.evaluation import Evaluation
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ class Anchor(Enum):
     REMEMBERED = "an event remembered when the gap closed"
     OPEN = "none: the gap ends with the window"
     REOPENED = "none, if the events that a match gives back closed the gap"
+    NEIGHBOUR = "the event of the variable on that side"
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ class Absence:
         inner: it is tested only where the gap has a left neighbour (`plan.graph`).
         gap: the number of the NOT (`plan.graph`).
         reads: the event being taken is tried too, or alone: it may close the loop that would take it (UNTIL).
+        neighbours: the elements on both sides of the gap, where `Anchor.NEIGHBOUR` asks for them.
     """
 
     negated: int
@@ -144,6 +147,7 @@ class Absence:
     inner: bool = False
     gap: int = -1
     reads: Reads = Reads.BETWEEN
+    neighbours: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,41 @@ class End:
     def gives_back(self) -> bool:
         """Whether the match that ends here is without some of its events."""
         return self.dropped is not None or bool(self.scattered)
+
+
+@dataclass(frozen=True)
+class Join:
+    """A step that takes an event which was kept.
+
+    Attributes:
+        element: what it binds.
+        entering: the edge that takes its first event.
+        again: the edge that takes more, if it is a loop.
+        after, before: the elements between whose events it must lie, or None.
+    """
+
+    element: int
+    entering: int
+    again: int | None
+    after: int | None
+    before: int | None
+
+
+@dataclass(frozen=True)
+class Joins:
+    """What happens when an event arrives that may be the last of a match.
+
+    Attributes:
+        evaluation: the plan that asks for it.
+        trigger: the edge that takes that event, or only waits for it, where the match ends with a loop.
+        steps: in their order.
+        closes_with_loop: the last step is that loop, and ends with the arriving event.
+    """
+
+    evaluation: Evaluation
+    trigger: int
+    steps: tuple[Join, ...]
+    closes_with_loop: bool
 
 
 class Accepting(Enum):
@@ -280,6 +319,7 @@ class Automaton:
         tells_timed_out: partial matches that are left when their window closes are told, beside the matches.
         strict: the events of a match are neighbours, and the preferred one of each start counts (SEMANTICS 3.3).
         mixed: prefixes give edges policies of their own (SEMANTICS 3.4).
+        joins: what is left for the last event (`plan.lazy`), or None where all is done as events arrive.
     """
 
     bound: BoundQuery
@@ -300,6 +340,7 @@ class Automaton:
     tells_timed_out: bool = False
     strict: bool = False
     mixed: bool = False
+    joins: Joins | None = None
 
     @cached_property
     def neighbours(self) -> bool:

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cepheid.errors import NotSupportedError
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.tree import Event, Not, Pattern, Policy, Repeat, Seq, SkipMode
+from cepheid.language.tree import Event, Not, Policy, Repeat, SkipMode
 from cepheid.plan.automaton import (
     Absence,
     Accepting,
@@ -31,7 +30,8 @@ from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import Reference, is_single, references
 from cepheid.plan.retention import closes, limits_of
 from cepheid.plan.scattered import require_scattered
-from cepheid.plan.supported import MAX_ELEMENTS, require_supported
+from cepheid.plan.sequence import parts_of
+from cepheid.plan.supported import require_elements, require_supported
 from cepheid.plan.timed_out import require_timed_out
 
 TAKEN, CLOSED = 0, 1  # phases of an element: an event of it is taken; it takes no more
@@ -77,15 +77,9 @@ def build(bound: BoundQuery, *, timed_out: bool = False) -> Automaton:
     return automaton
 
 
-def _flatten(pattern: Pattern) -> list[Pattern]:
-    if isinstance(pattern, Seq):
-        return [leaf for part in pattern.parts for leaf in _flatten(part)]
-    return [pattern]
-
-
 def _is_plain(bound: BoundQuery) -> bool:
     """Whether a query is a sequence of elements, loops on elements and NOTs between them, as `_Builder` runs it."""
-    parts = _flatten(bound.pattern)
+    parts = parts_of(bound.pattern)
     if any(isinstance(part, Repeat) and part.until is not None for part in parts):
         return False
     if bound.policy is Policy.STRICT or has_prefixes(bound):
@@ -150,7 +144,7 @@ class _Builder:
                 singles.setdefault(conjunct.variables[0], []).append(conjunct)
             else:
                 self.cross.append(conjunct)
-        for part in _flatten(self.bound.pattern):
+        for part in parts_of(self.bound.pattern):
             if isinstance(part, Not):
                 assert isinstance(part.part, Event)
                 negated.append((part.part, len(positive)))
@@ -171,15 +165,7 @@ class _Builder:
             self.elements.append(
                 Element(len(self.elements), event.name, event.types, tuple(singles.get(event.name, ())), negated=True)
             )
-        if len(self.elements) > MAX_ELEMENTS:
-            raise NotSupportedError(
-                f"the compiled engine runs patterns of at most {MAX_ELEMENTS} elements; this one has "
-                f"{len(self.elements)}",
-                remedy="split the pattern",
-                text=self.bound.text,
-                origin=self.bound.origin,
-                span=self.bound.query.pattern.span,
-            )
+        require_elements(self.bound, len(self.elements))
 
     def _ready(self, reference: Reference, whole: bool) -> tuple[int, int]:
         """When what a reference reads is settled; ``whole``: a NOT reads all elements of a loop."""

@@ -22,6 +22,22 @@ def _refuse(bound: BoundQuery, what: str, node: Node | None) -> NotSupportedErro
     )
 
 
+def require_elements(bound: BoundQuery, n_elements: int) -> None:
+    """Check that there is a bit for each element of a pattern.
+
+    Raises:
+        NotSupportedError: there are too many.
+    """
+    if n_elements > MAX_ELEMENTS:
+        raise NotSupportedError(
+            f"the compiled engine runs patterns of at most {MAX_ELEMENTS} elements; this one has {n_elements}",
+            remedy="split the pattern",
+            text=bound.text,
+            origin=bound.origin,
+            span=bound.query.pattern.span,
+        )
+
+
 def require_supported(bound: BoundQuery) -> None:
     """Check that the engine can run a query.
 

@@ -21,6 +21,8 @@ from cepheid.errors import NotSupportedError, QueryError
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery
 from cepheid.language.parser import parse
+from cepheid.plan.evaluation import only_eager_because
+from cepheid.plan.sequence import positive_variables
 from cepheid.plan.timed_out import require_timed_out
 from cepheid.testing.harness import LEFT, Answer, EngineRoad, oracle_answers
 from cepheid.testing.oracle_events import OracleEvent
@@ -42,7 +44,7 @@ class Counterexample:
         text: of the query.
         events: in the order of arrival.
         engine, oracle: the answers, or the exception that came instead.
-        room, timed_out: see `EngineRoad`.
+        room, timed_out, evaluation: see `EngineRoad`.
     """
 
     text: str
@@ -51,6 +53,7 @@ class Counterexample:
     oracle: list[Answer] | str
     room: int | None = None
     timed_out: bool = False
+    evaluation: str | None = None
 
 
 @dataclass
@@ -66,6 +69,7 @@ class Coverage:
         n_pairs: pairs that were compared.
         n_slow: pairs that the oracle could not answer in time, which are compared with nothing.
         n_unbound: queries that the language refuses.
+        n_planned: pairs, of those compared, of which the engine had an evaluation plan.
     """
 
     pairs: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -76,6 +80,7 @@ class Coverage:
     n_pairs: int = 0
     n_slow: int = 0
     n_unbound: int = 0
+    n_planned: int = 0
 
     def add(self, other: Coverage) -> None:
         """Take over what ``other`` has counted."""
@@ -87,6 +92,7 @@ class Coverage:
         self.n_pairs += other.n_pairs
         self.n_slow += other.n_slow
         self.n_unbound += other.n_unbound
+        self.n_planned += other.n_planned
 
 
 class _TooLong(BaseException):
@@ -149,7 +155,8 @@ def _compared(road: EngineRoad, text: str, events: Sequence[OracleEvent]) -> tup
     n_matches = 0 if isinstance(oracle, str) else sum(one.returned is not LEFT for one in oracle)
     if same(engine, oracle):
         return None, n_matches
-    return Counterexample(text, tuple(events), engine, oracle, road.room, road.timed_out), n_matches
+    found = Counterexample(text, tuple(events), engine, oracle, road.room, road.timed_out, road.evaluation)
+    return found, n_matches
 
 
 ROOMS = (None, None, 1, 4)
@@ -158,6 +165,10 @@ ROOMS = (None, None, 1, 4)
 
 ALSO_TIMED_OUT = 0.3
 """The share of the queries of which what times out is compared, too."""
+
+
+PLANNED = 0.5
+"""The share of the queries that have a choice of evaluation plans which get one."""
 
 
 class OracleTooSlow(Exception):
@@ -229,7 +240,8 @@ class Search:
             self.coverage.n_unbound += 1
             return None
         try:
-            road = EngineRoad(bound, room, timed_out=timed_out and can_tell(bound))
+            tells = timed_out and can_tell(bound)
+            road = EngineRoad(bound, room, timed_out=tells, evaluation=None if tells else self._evaluation(bound))
         except NotSupportedError as error:
             place = (policy_of(bound), window_of(bound))
             self.coverage.refused.update((operator, *place) for operator in ("all", *operators_of(bound)))
@@ -237,6 +249,15 @@ class Search:
             return None
         self.coverage.n_queries += 1
         return road
+
+    def _evaluation(self, bound: BoundQuery) -> str | None:
+        """An evaluation plan for some of the queries that have a choice."""
+        if only_eager_because(bound) is not None or self._random.random() >= PLANNED:
+            return None
+        order = positive_variables(bound)[:-1]
+        self._random.shuffle(order)
+        n_eager = self._random.randint(0, len(order))
+        return f"{' '.join(order[:n_eager])}/{' '.join(order[n_eager:])}"
 
     def stream(self, road: EngineRoad) -> tuple[OracleEvent, ...]:
         """A stream for the query that was drawn last."""
@@ -253,6 +274,7 @@ class Search:
                 return None
             covered = [(operator, *place) for operator in (*operators, *_of_stream(events))]
             self.coverage.n_pairs += 1
+            self.coverage.n_planned += road.evaluation is not None
             self.coverage.pairs.update(covered)
             if n_matches:
                 self.coverage.matched.update(covered)
@@ -284,6 +306,7 @@ def require_same(
     room: int | None = None,
     *,
     timed_out: bool = False,
+    evaluation: str | None = None,
 ) -> None:
     """Test that both roads give these answers for a query over `SCHEMA`.
 
@@ -293,5 +316,5 @@ def require_same(
     bound = bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
     oracle = oracle_answers(bound, events, STORES, timed_out=timed_out)
     assert same(oracle, list(answers)), f"the oracle gives {oracle}"
-    engine = EngineRoad(bound, room, timed_out=timed_out).answers(events)
+    engine = EngineRoad(bound, room, timed_out=timed_out, evaluation=evaluation).answers(events)
     assert same(engine, list(answers)), f"the engine gives {engine}, the oracle {oracle}"

@@ -19,6 +19,7 @@ from cepheid.events.ingest import read_events
 from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import BoundQuery
+from cepheid.plan.evaluation import parse_evaluation
 from cepheid.testing.oracle import match, returned
 from cepheid.testing.oracle_composites import composite_events
 from cepheid.testing.oracle_events import OracleEvent, OracleMatch
@@ -143,13 +144,21 @@ LEFT = ("timed out",)
 class EngineRoad:
     """The compiled engine with one query."""
 
-    def __init__(self, bound: BoundQuery, room: int | None = None, *, timed_out: bool = False) -> None:
+    def __init__(
+        self,
+        bound: BoundQuery,
+        room: int | None = None,
+        *,
+        timed_out: bool = False,
+        evaluation: str | None = None,
+    ) -> None:
         """Prepare the query.
 
         Args:
             bound: the query.
             room: partial matches and matches for which there is room at first; None for as many as usual.
             timed_out: what times out is asked for, too.
+            evaluation: the evaluation plan, as `parse_evaluation` reads it; None for all as events arrive.
 
         Raises:
             NotSupportedError: the engine cannot run it yet.
@@ -157,7 +166,9 @@ class EngineRoad:
         self.bound = bound
         self.room = room
         self.timed_out = timed_out
-        self._compiled = prepare(bound, timed_out=timed_out)
+        self.evaluation = evaluation
+        plan = None if evaluation is None else parse_evaluation(bound, evaluation)
+        self._compiled = prepare(bound, timed_out=timed_out, evaluation=plan)
 
     def answers(self, events: Sequence[OracleEvent]) -> list[Answer]:
         """Its matches, in its order; after them what timed out, if that is asked for, marked with `LEFT`."""

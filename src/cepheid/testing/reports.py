@@ -94,6 +94,7 @@ def as_test(found: Counterexample, origin: str) -> tuple[str, str]:
     text += "\n# When this was found, the engine gave:\n"
     text += "".join(f"# {line}\n" for line in _answers(found.engine).splitlines())
     how = ("" if found.room is None else f", room={found.room}") + (", timed_out=True" if found.timed_out else "")
+    how += "" if found.evaluation is None else f", evaluation={found.evaluation!r}"
     text += f"\n\ndef test_engine_gives_what_the_oracle_gives():\n    require_same(QUERY, EVENTS, ORACLE{how})\n"
     name = hashlib.sha256((found.text + repr(found.events)).encode()).hexdigest()[:10]
     return f"test_{name}.py", text

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from cepheid.errors import CepheidError
 from cepheid.language.bind import bind
+from cepheid.language.bound import BoundQuery
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
 from cepheid.language.tree import (
@@ -36,6 +37,8 @@ from cepheid.language.tree import (
     Window,
     walk,
 )
+from cepheid.plan.evaluation import only_eager_because
+from cepheid.plan.sequence import positive_variables
 from cepheid.testing.fuzz import Counterexample, OracleTooSlow, difference
 from cepheid.testing.harness import EngineRoad
 from cepheid.testing.oracle_events import OracleEvent
@@ -47,6 +50,7 @@ class How(NamedTuple):
 
     room: int | None = None
     timed_out: bool = False
+    evaluation: str | None = None
 
 
 def shrunk(found: Counterexample, longest_s: float = 60.0) -> Counterexample:
@@ -57,8 +61,8 @@ def shrunk(found: Counterexample, longest_s: float = 60.0) -> Counterexample:
         longest_s: after this long, what has been reached is good enough.
     """
     end_s = time.monotonic() + longest_s
-    best, tree, how = found, parse(found.text), How(found.room, found.timed_out)
-    for plainer in (How(None, how.timed_out), How(how.room, timed_out=False), How()):
+    best, tree, how = found, parse(found.text), How(found.room, found.timed_out, found.evaluation)
+    for plainer in (how._replace(room=None), how._replace(timed_out=False), how._replace(evaluation=None), How()):
         if plainer != how and (other := _tried(tree, best.events, plainer)) is not None:
             best, how = other, plainer
     smaller = True
@@ -83,9 +87,18 @@ def _tried(tree: Query, events: Sequence[OracleEvent], how: How) -> Counterexamp
     try:
         text = print_query(tree)
         bound = bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
-        return difference(EngineRoad(bound, how.room, timed_out=how.timed_out), text, events)
+        road = EngineRoad(bound, how.room, timed_out=how.timed_out, evaluation=_cut(how.evaluation, bound))
+        return difference(road, text, events)
     except (CepheidError, OracleTooSlow):
         return None  # it is no query any more, or none that can be judged
+
+
+def _cut(evaluation: str | None, bound: BoundQuery) -> str | None:
+    """What is left of an evaluation plan in a query that may have lost variables."""
+    if evaluation is None or only_eager_because(bound) is not None:
+        return None
+    left = positive_variables(bound)
+    return "/".join(" ".join(name for name in group.split() if name in left) for group in evaluation.split("/"))
 
 
 # --- events -----------------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+"""The steps that take events which were kept, as rows of the table `joins`."""
+
+from __future__ import annotations
+
+from cepheid.compiler.keys import Keys
+from cepheid.compiler.registers import Registers
+from cepheid.kernels import layout as k
+from cepheid.plan.automaton import Automaton, Joins
+
+
+def write_joins(
+    automaton: Automaton,
+    joins: Joins,
+    keyed: Keys,
+    registers: Registers,
+    keys: list[list[int]],
+    buffers: list[list[int]],
+) -> list[list[int]]:
+    """The rows; their keys and the buffers of what they try are added to the other tables.
+
+    Args:
+        automaton: the plan, with its ``joins``.
+        keyed: finds the keys.
+        registers: give out those that hold the events between which one must lie; fields of these rows are numbers of
+            registers until `placed_joins`.
+        keys, buffers: tables that grow.
+    """
+    rows = []
+    for step in joins.steps:
+        parts = keyed.key_of(automaton.edges[step.entering])
+        row_from = len(keys)
+        keys.extend([part.source, part.argument, part.row_column] for part in parts)
+        event_from = len(keys)
+        keys.extend([k.FROM_HEADER, k.M_CURRENT, part.event_column] for part in parts)
+        after = -1 if step.after is None else _last(automaton, registers, step.after)
+        before = -1 if step.before is None else _first(automaton, registers, step.before)
+        again = -1 if step.again is None else step.again
+        rows.append([len(buffers), step.entering, again, after, before, row_from, event_from])
+        buffers.append([step.element, event_from, len(keys)])
+    return rows
+
+
+def placed_joins(rows: list[list[int]], registers_at: int) -> list[list[int]]:
+    """The rows with fields in place of the numbers of registers, once it is known where these begin."""
+    placed = []
+    for row in rows:
+        made = list(row)
+        for place in (k.JOIN_AFTER, k.JOIN_BEFORE):
+            if made[place] >= 0:
+                made[place] += registers_at
+        placed.append(made)
+    return placed
+
+
+def neighbours_of(
+    automaton: Automaton, registers: Registers, neighbours: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where the events on both sides of a gap are found: the last one of its left neighbour, the first of its right."""
+    left, right = neighbours
+    return (k.FROM_ROW, _last(automaton, registers, left)), (k.FROM_ROW, _first(automaton, registers, right))
+
+
+def _last(automaton: Automaton, registers: Registers, element: int) -> int:
+    return registers.slot("last" if automaton.elements[element].loop else "event", element)
+
+
+def _first(automaton: Automaton, registers: Registers, element: int) -> int:
+    return registers.slot("first" if automaton.elements[element].loop else "event", element)
