@@ -184,6 +184,24 @@ class Matcher:
         """
         return self._moved(AFTER_ALL_US)
 
+    def switch(self, evaluation: str) -> None:
+        """Go on with another evaluation plan: no match is lost, and none comes twice.
+
+        Args:
+            evaluation: ``eager``, ``lazy``, or a plan such as ``b/c a``: see `cepheid.Settings`.
+
+        Raises:
+            NotSupportedError: the query has no such choice.
+            QueryError: the plan does not name its variables.
+        """
+        self._require_whole()
+        settings = replace(self._settings, evaluation=evaluation)
+        if self._stream is not None:
+            plan = self._stream.plan_for(evaluation)
+            with self._failing():
+                self._stream.switch(plan)
+        self._settings = settings
+
     def gauge(self, *, by_key: bool = False) -> Gauge:
         """What is held at the moment: partial matches, events, keys, timers and bytes.
 

@@ -18,6 +18,7 @@ from cepheid.language.drafts import Draft
 from cepheid.language.parameters import with_parameters
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
+from cepheid.plan.evaluation import EAGER
 
 if TYPE_CHECKING:
     from cepheid.plan.explanation import Explanation
@@ -129,7 +130,7 @@ class Query:
         except QueryError as error:
             raise error.located(self.text, self.origin) from None
 
-    def explain(self, schema: Schema, catalog: Catalog | None = None) -> Explanation:
+    def explain(self, schema: Schema, catalog: Catalog | None = None, *, evaluation: str = EAGER) -> Explanation:
         """How the query runs, as data: its automaton, where each condition is tested, which columns it reads.
 
         `cepheid.plan.draw` writes it as text, SVG or Mermaid.
@@ -137,13 +138,14 @@ class Query:
         Args:
             schema: the events.
             catalog: the functions and stores that the query names; none by default.
+            evaluation: when the work is done: see `cepheid.Settings`.
 
         Raises:
-            QueryError: the query does not fit the events.
+            QueryError: the query does not fit the events, or has no such evaluation plan (`NotSupportedError`).
         """
         from cepheid.plan.explain import explain  # what a run does not need is not loaded for it
 
-        return explain(self.bind(schema, catalog))
+        return explain(self.bind(schema, catalog), evaluation)
 
     def __str__(self) -> str:
         """The query in the language's own layout; it parses back to an equal one."""

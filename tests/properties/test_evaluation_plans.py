@@ -11,11 +11,12 @@ from cepheid.errors import NotSupportedError, QueryError
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery
 from cepheid.language.parser import parse
-from cepheid.plan.evaluation import evaluation_of, only_eager_because, parse_evaluation
+from cepheid.plan.evaluation import EAGER, LAZY, evaluation_of, only_eager_because, parse_evaluation
 from cepheid.plan.sequence import positive_variables
 from cepheid.testing.fuzz import same
 from cepheid.testing.harness import EngineRoad, oracle_answers
-from cepheid.testing.oracle_events import OracleEvent
+from cepheid.testing.oracle_events import OracleEvent, Watermark
+from cepheid.testing.steps import batch_steps, engine_steps
 from cepheid.testing.strategies import CATALOG, SCHEMA
 
 QUERIES = {
@@ -31,6 +32,8 @@ QUERIES = {
     "no window": "SEQ(A a, B b, C c) WHERE a.x = c.x",
     "text between events": "SEQ(A a, B b, C c) WHERE concat(a.s, b.s) <> c.s WITHIN 6 seconds",
 }
+
+IN_WINDOWS = {name: pattern for name, pattern in QUERIES.items() if "WITHIN" in pattern}
 
 
 def bound_of(pattern: str) -> BoundQuery:
@@ -65,6 +68,40 @@ def test_every_plan_gives_the_matches_of_the_oracle(pattern: str):
             for events, answers in zip(streams, wanted, strict=True):
                 assert same(road.answers(events), answers), (plan, events)
     assert any(wanted)
+
+
+def require_same_while_switching(pattern: str, n_streams: int) -> None:
+    """Streams that switch between plans, by themselves and from snapshots, give the matches of one batch."""
+    bound, random = bound_of(pattern), Random(pattern)
+    names, n_found = positive_variables(bound)[:-1], 0
+    for _ in range(n_streams):
+        items: list[OracleEvent | Watermark] = []
+        for event in events_of(random, 14):
+            items.append(event)
+            if random.random() < 0.4:
+                items.append(Watermark(event.time - 1))
+        plans = [EAGER, LAZY]
+        for _ in range(3):
+            order = random.sample(names, len(names))
+            n_eager = random.randint(0, len(order))
+            plans.append(f"{' '.join(order[:n_eager])}/{' '.join(order[n_eager:])}")
+        random.shuffle(plans)
+        pushes, restored = [random.randint(1, 3) for _ in range(3)], [random.random() < 0.3 for _ in range(5)]
+        found = engine_steps(bound, items, pushes, restored, plans)
+        assert same(found, batch_steps(bound, items)), (plans, pushes, restored, items)
+        n_found += sum(len(step.answers) for step in found[0])
+    assert n_found
+
+
+@pytest.mark.parametrize("pattern", IN_WINDOWS.values(), ids=IN_WINDOWS)
+def test_a_stream_switches_between_plans_without_losing_or_repeating_a_match(pattern: str):
+    require_same_while_switching(pattern, 7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", IN_WINDOWS.values(), ids=IN_WINDOWS)
+def test_many_streams_switch_between_plans(pattern: str):
+    require_same_while_switching(pattern, 200)
 
 
 def test_a_plan_is_read_from_text():

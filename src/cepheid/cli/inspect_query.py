@@ -64,10 +64,10 @@ def check_path(path: Path, schema: Path | None) -> None:
     show_warnings(warnings)
 
 
-def explain_path(path: Path, schema: Path | None, *, svg: Path | None, mermaid: bool) -> None:
+def explain_path(path: Path, schema: Path | None, *, svg: Path | None, mermaid: bool, evaluation: str) -> None:
     """Show the query or job in ``path`` on standard output, or draw it into the file ``svg``."""
     inspected = _inspect(path, schema)
-    explanation = explain(inspected.bound)
+    explanation = explain(inspected.bound, evaluation)
     if svg is not None:
         write_text(to_svg(explanation), svg)
         told().print(f"drawn into {svg}", markup=False)

@@ -128,13 +128,16 @@ def explain(
     svg: Annotated[Path | None, typer.Option(help="Draw it into this SVG file.")] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Print it as a Mermaid diagram.")] = False,
     schema: Annotated[Path | None, typer.Option(help="A file that tells the columns of the events.")] = None,
+    evaluation: Annotated[
+        str, typer.Option(metavar="PLAN", help='When the work is done: eager, lazy, or a plan such as "b c/d a".')
+    ] = "eager",
 ) -> None:
     """Show how a query runs: its automaton, and where each condition is tested."""
     if svg is not None and mermaid:
         raise typer.BadParameter("choose one of --svg and --mermaid")
     from cepheid.cli.inspect_query import explain_path
 
-    explain_path(path, schema, svg=svg, mermaid=mermaid)
+    explain_path(path, schema, svg=svg, mermaid=mermaid, evaluation=evaluation)
 
 
 @app.command()

@@ -69,8 +69,9 @@ def laid_out(
         # Rows with equal registers have the same future, where nothing but registers is ever looked at.
         header[k.P_HISTORY] = int(bool(tables[k.P_ITERATED]) or any(row[k.OP] == k.HOST for row in tables[k.P_CODE]))
     joins = automaton.joins
-    header[k.P_TRIGGER] = -1 if joins is None else joins.trigger
+    header[k.P_TRIGGER] = header[k.P_JOIN_FIELD] = -1
     if joins is not None:
+        header[k.P_TRIGGER] = joins.trigger
         header[k.P_N_JOINS] = len(joins.steps)
         header[k.P_CLOSES_LOOP] = int(joins.closes_with_loop)
         header[k.P_JOIN_FIELD] = registers_at - k.JOIN_FIELDS

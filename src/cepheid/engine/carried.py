@@ -31,6 +31,7 @@ from cepheid.events.reorder import batch_bytes, joined, taken
 from cepheid.kernels import layout as k
 from cepheid.kernels.jit import ENABLED
 from cepheid.kernels.layout import FIRST_COLUMN
+from cepheid.plan.evaluation import only_eager_because
 
 MIN_NEW_EVENTS = 256
 """Events after which what is not needed any more is forgotten, at the earliest: it costs a look at all that is held."""
@@ -53,6 +54,7 @@ class CarriedSession:
         """
         self.watermark_us = BEFORE_ALL_US
         self._compiled = compiled
+        self._settings = settings
         self._caps = Caps(compiled, settings)
         self._pool = Pool(compiled, self._caps.first_rows)
         self._held: EventBatch | None = None
@@ -130,7 +132,8 @@ class CarriedSession:
 
     def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
         """See `engine.incremental.Session.restore`."""
-        if said.get("plan") != fingerprint(self._compiled):
+        same_plan = said.get("plan") == fingerprint(self._compiled)
+        if not same_plan and only_eager_because(self._compiled.automaton.bound) is not None:
             raise other_plan()
         self.watermark_us, self._held = watermark_us, held
         self._caps.n_dropped = said["n_dropped"]
@@ -143,7 +146,39 @@ class CarriedSession:
                 remedy="restore it with the functions that it was made with",
             )
         self._events = events
-        restored_rows(self._compiled, self._pool, events, *tables)
+        if same_plan:
+            restored_rows(self._compiled, self._pool, events, *tables)
+        else:
+            self._step_over_held(events)
+
+    def switch(self, compiled: CompiledPlan) -> None:
+        """See `engine.incremental.Session.switch`.
+
+        What one plan keeps is enough for any other: of a match, the events that have come so far are all in one partial
+        match, or kept for the last event. So the new plan steps over these, once, and tells nothing.
+        """
+        self.compact()
+        self._compiled = compiled
+        n_dropped, self._caps = self._caps.n_dropped, Caps(compiled, self._settings)
+        self._caps.n_dropped = n_dropped
+        self._pool = Pool(compiled, self._caps.first_rows)
+        if self._held is None:
+            return
+        events = events_of(compiled, self._held)
+        assert events.selected is None, "what fits one plan of a query fits another"
+        self._events = events
+        self._step_over_held(events)
+
+    def _step_over_held(self, events: KernelEvents) -> None:
+        """Make the partial matches anew from the events that are held."""
+        compiled, pool = self._compiled, self._pool
+        host = Host(compiled, self._held, events, pool) if compiled.hosted and self._held is not None else None
+        pool.set_events(events)
+        pool.pool[k.M_QUIET] = events.n
+        with nullcontext() if ENABLED else np.errstate(all="ignore"):
+            step_over(compiled, events, pool, host, self._caps)
+        pool.pool[k.M_QUIET] = 0
+        pool.forget_matches()  # they were told when their last event came
 
     def compact(self) -> None:
         """Forget what nothing can come of any more."""

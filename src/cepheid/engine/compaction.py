@@ -177,8 +177,8 @@ def _rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark
     ids = np.arange(words[k.M_TAIL], words[k.M_HEAD])
     width, capacity = int(plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
     fields = words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width)[ids & (capacity - 1)]
-    run_field, registers = int(plan[k.P_RUN_FIELD]), int(plan[k.P_REGISTERS])
-    linked = fields[:, k.LINKS : run_field if run_field >= 0 else registers : 2] != k.UNLINKED
+    run_field = int(plan[k.P_RUN_FIELD])
+    linked = fields[:, link_fields(plan)] != k.UNLINKED
     can_go_on = np.ones(len(ids), np.bool_)
     now = max(watermark_us, -(2**62))  # so that differences of times fit
     if plan[k.P_WITHIN] >= 0 and not automaton.counts_events:
@@ -236,7 +236,7 @@ def _kept_events(compiled: CompiledPlan, pool: Pool, alive: k.Ints, watermark_us
     kept: k.Ints = words[words[k.M_KEPT] :][: capacity * k.KEPT_WIDTH].reshape(-1, k.KEPT_WIDTH)[ids & (capacity - 1)]
     if plan[k.P_KEEP_NEGATED] >= 0:
         kept = kept[max(watermark_us, -(2**62)) - kept[:, k.KEPT_TIME] <= plan[k.P_KEEP_NEGATED]]
-    if not compiled.automaton.leading:  # all gaps begin after the first event of a match
+    if not (compiled.automaton.leading or compiled.automaton.joins):  # all gaps begin after the first event of a match
         oldest = alive[:, k.START].min(initial=2**63 - 1)
         kept = kept[kept[:, k.KEPT_TIME] >= oldest]
     return kept
@@ -278,8 +278,8 @@ def _lay_out_again(
         kept[:, k.KEPT_EVENT] = np.searchsorted(needed, kept[:, k.KEPT_EVENT])
     for field in (registers + n for register, n in compiled.registers.items() if isinstance(register, Iteration)):
         fields[:, field] = np.where(fields[:, field] >= 0, renamed(fields[:, field]), fields[:, field])
-    links = fields[:, k.LINKS : run_field if run_field >= 0 else registers : 2]
-    links[~linked] = k.UNLINKED
+    for of_list, field in enumerate(link_fields(plan)):
+        fields[~linked[:, of_list], field] = k.UNLINKED
 
     header = words[: k.POOL_HEADER].copy()
     if header[k.M_ROW] != k.NO_ROW:
@@ -304,6 +304,12 @@ def _lay_out_again(
     relink, relink_kept = relinkers()
     relink(plan, laid_out)
     relink_kept(laid_out)
+
+
+def link_fields(plan: k.Ints) -> range:
+    """The fields of a row that say which row is next in a list, or that it is in none."""
+    ends = [int(plan[at]) for at in (k.P_RUN_FIELD, k.P_JOIN_FIELD) if plan[at] > 0]
+    return range(k.LINKS, min(ends, default=int(plan[k.P_REGISTERS])), 2)
 
 
 def hang(fields: k.Ints, runs: k.Ints, waiting: k.Ints, run_field: int) -> None:

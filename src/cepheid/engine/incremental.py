@@ -59,6 +59,9 @@ class Session(Protocol):
             DataError: a value does not fit a machine word, or a registered function fails.
         """
 
+    def switch(self, compiled: CompiledPlan) -> None:
+        """Go on with another plan of the same query: no match is lost, and none comes twice."""
+
     def compact(self) -> None:
         """Forget what nothing can come of any more."""
 

@@ -173,6 +173,10 @@ class RerunSession:
         n_open, barred = (numpy_of(tables[0].column(name).combine_chunks()) for name in ("n_open", "barred"))
         self._n_open, self._barred = n_open.copy(), barred != 0
 
+    def switch(self, compiled: CompiledPlan) -> None:
+        """See `engine.incremental.Session.switch`."""
+        self._compiled = compiled
+
     def compact(self) -> None:
         """A step keeps no more than it must."""
 

@@ -18,7 +18,7 @@ from cepheid.compiler.load import rekey_kernel, relinkers
 from cepheid.compiler.registers import AnyRegister, Count, Iteration, Slot, Tally, Value
 from cepheid.compiler.requests import Register, Request
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.compaction import hang, room_for, runs_of
+from cepheid.engine.compaction import hang, link_fields, room_for, runs_of
 from cepheid.engine.pool import Pool
 from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.kernels import layout as k
@@ -36,7 +36,9 @@ def fingerprint(compiled: CompiledPlan) -> str:
     ]
     names = sorted(_name(register) for register in compiled.registers)
     columns = [[_request(column) for column in kept] for kept in (requests.ints, requests.floats)]
-    meant = (states, names, columns, len(_link_fields(compiled)))
+    meant: tuple[object, ...] = (states, names, columns, len(link_fields(compiled.plan)))
+    if automaton.joins is not None:  # the events that are kept are numbered by its steps
+        meant = (*meant, str(automaton.joins.evaluation))
     return blake2b(repr(meant).encode(), digest_size=16).hexdigest()
 
 
@@ -79,7 +81,7 @@ def saved_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents | None) 
         "event": fields[:, k.EVENT],
         "state": fields[:, k.STATE] & k.STATE_MASK,
     }
-    for number, field in enumerate(_link_fields(compiled)):
+    for number, field in enumerate(link_fields(compiled.plan)):
         columns[f"waits in list {number}"] = (fields[:, field] != k.UNLINKED).astype(np.int64)
     if run_field >= 0:
         columns["start"] = fields[:, run_field]
@@ -127,7 +129,7 @@ def restored_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents, rows
         starts[row] = starts[fields[row, k.PARENT]]
     fields[:, k.START] = starts
     fields[:, k.STATE] = saved["state"] | (lengths << k.LENGTH_SHIFT)
-    for number, field in enumerate(_link_fields(compiled)):
+    for number, field in enumerate(link_fields(compiled.plan)):
         fields[saved[f"waits in list {number}"] != 0, field] = k.NO_ROW
     runs = np.full((0, k.RUN_WIDTH), k.NO_ROW, np.int64)
     if run_field >= 0 and n:
@@ -163,12 +165,6 @@ def restored_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents, rows
     relink, relink_kept = relinkers()
     relink(plan, words)
     relink_kept(words)
-
-
-def _link_fields(compiled: CompiledPlan) -> range:
-    """The fields of a row that say whether it is in a list."""
-    run_field = int(compiled.plan[k.P_RUN_FIELD])
-    return range(k.LINKS, run_field if run_field >= 0 else int(compiled.plan[k.P_REGISTERS]), 2)
 
 
 def _further(register: AnyRegister) -> range:

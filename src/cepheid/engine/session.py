@@ -29,7 +29,7 @@ from cepheid.kernels import layout as k
 from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.build import build
-from cepheid.plan.evaluation import Evaluation
+from cepheid.plan.evaluation import Evaluation, asked_for
 from cepheid.plan.lazy import build_lazy
 
 MOST_EVENTS = 2**31  # the order of matches packs two positions into one word
@@ -96,7 +96,8 @@ def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, setti
         NotSupportedError: the query has a meaning that the engine cannot run yet.
         DataError: a value does not fit a machine word; a registered function raises, or gives what it did not declare.
     """
-    return run_plan(prepare(bound), batch, work=work, settings=settings)
+    evaluation = asked_for(bound, settings.evaluation)
+    return run_plan(prepare(bound, evaluation=evaluation), batch, work=work, settings=settings)
 
 
 def run_plan(

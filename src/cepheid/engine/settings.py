@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cepheid.errors import SetupError
+from cepheid.plan.evaluation import EAGER, LAZY
 
 MAX_PARTIAL_MATCHES = 8_000_000
 """By default. Of plans with up to three variables, one takes 59 to 101 bytes (measured): less than a gigabyte."""
@@ -28,11 +29,16 @@ class Settings:
         on_cap: ``error`` stops with a `cepheid.errors.CapacityError`. ``drop oldest`` forgets the partial matches whose
             first events are the oldest, down to three quarters of the cap, and tells how many they were: the matches
             that are found are still matches, but some are missing, and which they are depends on how a stream is cut.
+        evaluation: when the work is done; the matches are the same. ``eager``: as events arrive. ``lazy``: when an
+            event arrives that may be the last of a match. Or both, for a sequence under POLICY any: ``"b c/d a"``
+            extends partial matches with b and c as they arrive, and joins d and then a to them when the last event has
+            come (`cepheid.plan.evaluation`). A query of FROM is eager, and so is what tells what timed out.
     """
 
     max_partial_matches: int = MAX_PARTIAL_MATCHES
     max_partial_matches_per_key: int | None = None
     on_cap: OnCap = "error"
+    evaluation: str = EAGER
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -49,6 +55,13 @@ class Settings:
         if self.on_cap not in ("error", "drop oldest"):
             raise SetupError(
                 f"on_cap={self.on_cap!r} is not a policy", remedy='use on_cap="error" or on_cap="drop oldest"'
+            )
+        if not isinstance(self.evaluation, str) or (
+            self.evaluation not in (EAGER, LAZY) and self.evaluation.count("/") != 1
+        ):
+            raise SetupError(
+                f"evaluation={self.evaluation!r} is not an evaluation plan",
+                remedy='use "eager", "lazy", or variables with one slash among them: "b c/d a"',
             )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.composite import ORDER, attributes_read, composite_schema, composites
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.gauge import by_key as keys_of
@@ -28,6 +29,7 @@ from cepheid.events.reorder import ReorderBuffer, part_of_stream
 from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
+from cepheid.plan.evaluation import EAGER, asked_for
 
 
 @dataclass(eq=False)
@@ -70,7 +72,8 @@ class Stream:
         self.n_arrived = 0
         self.n_late = 0
         self._bound = bound
-        self._stages = [_stage(query, settings) for query in _innermost_first(bound)]
+        inner = replace(settings, evaluation=EAGER)
+        self._stages = [_stage(query, settings if query is bound else inner) for query in _innermost_first(bound)]
         self._read = attributes_read(self._stages[0].bound)
         self._events = events
 
@@ -138,6 +141,21 @@ class Stream:
         schema = batch.schema
         placed = {schema.time, schema.type, *schema.order}
         return [name for name in names if name in self._read or name in placed]
+
+    def plan_for(self, evaluation: str) -> CompiledPlan:
+        """The plan that a setting asks for.
+
+        Args:
+            evaluation: see `Settings`.
+
+        Raises:
+            NotSupportedError, QueryError: see `plan.evaluation.parse_evaluation`.
+        """
+        return prepare(self._bound, evaluation=asked_for(self._bound, evaluation))
+
+    def switch(self, compiled: CompiledPlan) -> None:
+        """Go on with a plan of `plan_for`, from the next event on."""
+        self._stages[-1].session.switch(compiled)
 
     @property
     def n_bytes(self) -> int:
@@ -216,7 +234,7 @@ def _innermost_first(bound: BoundQuery) -> list[BoundQuery]:
 
 
 def _stage(bound: BoundQuery, settings: Settings) -> _Stage:
-    compiled = prepare(bound)
+    compiled = prepare(bound, evaluation=asked_for(bound, settings.evaluation))
     return _Stage(bound, session(compiled, settings), ReorderBuffer())
 
 

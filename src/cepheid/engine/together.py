@@ -14,6 +14,7 @@ from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import CepheidError
 from cepheid.events.batch import EventBatch
 from cepheid.language.bound import BoundQuery
+from cepheid.plan.evaluation import asked_for
 
 FEWEST = 10_000
 """Where there are fewer events, counted once for each query, they are not worth the loading of kernels, 1 ms in all."""
@@ -101,13 +102,18 @@ class Together:
             self._found[name] = Found(stream.events, matches, (*works, work))
         return self._found[name]
 
+    def _prepared(self, name: str, bound: BoundQuery) -> CompiledPlan:
+        if name in self._timed_out:
+            return prepare(bound, timed_out=True)
+        return prepare(bound, evaluation=asked_for(bound, self._settings.evaluation))
+
     def _stream(self, source: str | None, events: EventBatch) -> _Stream:
         """The events of a source, and all queries over them."""
         plans = {}
         for name, bound in self._bounds.items():
             if _source(bound) == source:
                 try:
-                    plans[name] = prepare(bound, timed_out=name in self._timed_out)
+                    plans[name] = self._prepared(name, bound)
                 except CepheidError as error:
                     raise error.located(bound.text, bound.origin or name) from None
         return _Stream(events, plans)

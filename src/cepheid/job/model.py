@@ -10,6 +10,7 @@ from cepheid.connectors.column_types import column_type
 from cepheid.engine.settings import MAX_PARTIAL_MATCHES, OnCap, Settings
 from cepheid.errors import SchemaError
 from cepheid.events.schema import TIME_UNITS
+from cepheid.plan.evaluation import EAGER
 
 Format: TypeAlias = Literal["csv", "jsonl", "parquet", "arrow"]
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
@@ -206,16 +207,18 @@ class SettingsSection(_Section):
         max_partial_matches: at once; on Spark, in each task.
         max_partial_matches_per_key: for each value of SAME.
         on_cap: what happens above that.
+        evaluation: when the work is done.
     """
 
     max_partial_matches: Annotated[int, Field(ge=1)] = MAX_PARTIAL_MATCHES
     max_partial_matches_per_key: Annotated[int, Field(ge=1)] | None = None
     on_cap: OnCap = "error"
+    evaluation: Annotated[str, Field(pattern="^(eager|lazy|[^/]*/[^/]*)$")] = EAGER
 
     @property
     def settings(self) -> Settings:
         """The same for the engine."""
-        return Settings(self.max_partial_matches, self.max_partial_matches_per_key, self.on_cap)
+        return Settings(self.max_partial_matches, self.max_partial_matches_per_key, self.on_cap, self.evaluation)
 
 
 class JobFile(_Section):

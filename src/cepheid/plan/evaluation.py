@@ -131,7 +131,23 @@ def parse_evaluation(bound: BoundQuery, text: str) -> Evaluation:
     return evaluation_of(bound, groups[0].split(), groups[1].split())
 
 
-def all_eager(bound: BoundQuery) -> Evaluation:
-    """The plan that does all it can as events arrive."""
-    names = positive_variables(bound)
-    return evaluation_of(bound, names, ())
+EAGER, LAZY = "eager", "lazy"
+
+
+def asked_for(bound: BoundQuery, evaluation: str) -> Evaluation | None:
+    """The evaluation plan that a setting asks for; None for the engine's own way, which does all as events arrive.
+
+    Args:
+        bound: the query.
+        evaluation: ``eager``; ``lazy``, where every variable waits for the last one, and those that stand nearer to it
+            are joined first; or a plan as `parse_evaluation` reads it. A query that has no choice is always eager under
+            the first two.
+
+    Raises:
+        NotSupportedError, QueryError: see `parse_evaluation`.
+    """
+    if evaluation == EAGER or (evaluation == LAZY and only_eager_because(bound) is not None):
+        return None
+    if evaluation == LAZY:
+        return evaluation_of(bound, (), positive_variables(bound)[::-1])
+    return parse_evaluation(bound, evaluation)

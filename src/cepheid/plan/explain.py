@@ -11,6 +11,8 @@ from cepheid.language.check import Warning, check
 from cepheid.language.printer import print_expression, print_extent, print_pattern, print_query, quoted
 from cepheid.language.tree import Attribute, Extent, Node, walk
 from cepheid.plan.dropping import reason_to_keep_all
+from cepheid.plan.evaluation import EAGER, asked_for
+from cepheid.plan.explain_evaluation import explain_evaluation
 from cepheid.plan.explanation import Edge, EdgeKind, Explanation, PredicateClass, PredicateRow, State
 from cepheid.plan.moments import Guard, Moments, moments
 from cepheid.plan.reachable import Arc, Detail, Graph, Point, reachable
@@ -25,7 +27,21 @@ _N_ELEMENTS = 4
 """Elements that are named on one edge; of more, the first and the last."""
 
 
-def explain(bound: BoundQuery) -> Explanation:
+def explain(bound: BoundQuery, evaluation: str = EAGER) -> Explanation:
+    """What a query does under an evaluation plan; by default, as its events arrive.
+
+    Args:
+        bound: the query.
+        evaluation: see `plan.evaluation.asked_for`.
+
+    Raises:
+        NotSupportedError, QueryError: the query has no such plan.
+    """
+    plan, eager = asked_for(bound, evaluation), _explain_eager(bound)
+    return eager if plan is None else explain_evaluation(eager, bound, plan)
+
+
+def _explain_eager(bound: BoundQuery) -> Explanation:
     """The automaton of a query, where each of its conditions is tested, and what else decides its matches.
 
     A state is the variable bound last with what is left of the pattern; a Kleene variable is one state. A pattern

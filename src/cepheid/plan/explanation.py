@@ -104,6 +104,7 @@ class Explanation:
         returns: the output columns, such as ``"a.card AS card"``; empty for the default output.
         columns: the columns that the events need, the time, type and order columns included; empty if unknown.
         warnings: what `check` found, one sentence each.
+        evaluation: which variables wait for the last event; empty where all are evaluated as their events arrive.
         notes: other remarks, such as where the query waits before it reports a match.
     """
 
@@ -117,6 +118,7 @@ class Explanation:
     skip: str = "NO SKIP"
     returns: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    evaluation: str = ""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -137,6 +139,7 @@ class Explanation:
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What stands below the automaton, (name, value); a value is empty where there is nothing to say."""
+        planned = (("evaluation", self.evaluation),) if self.evaluation else ()
         return (
             ("policy", self.policy),
             ("window", self.window),
@@ -144,4 +147,5 @@ class Explanation:
             ("after a match", self.skip),
             ("returns", ", ".join(self.returns) or "the default columns"),
             ("columns read", ", ".join(self.columns)),
+            *planned,
         )

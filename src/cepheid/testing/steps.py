@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cepheid.engine.output import assemble
+from cepheid.engine.settings import Settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery
+from cepheid.plan.evaluation import EAGER
 from cepheid.testing.harness import Answer, EngineRoad, answers_of, oracle_answers, table_of
 from cepheid.testing.oracle_events import OracleEvent, Watermark
 from cepheid.testing.strategies import STORES
@@ -32,7 +34,11 @@ class Step(NamedTuple):
 
 
 def engine_steps(
-    bound: BoundQuery, items: Items, pushes: Sequence[int], restored: Sequence[bool] = (False,)
+    bound: BoundQuery,
+    items: Items,
+    pushes: Sequence[int],
+    restored: Sequence[bool] = (False,),
+    evaluations: Sequence[str] = (EAGER,),
 ) -> tuple[list[Step], list[int]]:
     """What the engine says of a stream.
 
@@ -42,23 +48,28 @@ def engine_steps(
         pushes: the events that lie between two watermarks come in pushes of these sizes, which are used in turn.
 
         restored: whether another stream goes on from a snapshot, after each push and each step; used in turn.
+        evaluations: the evaluation plans with which the stream begins, and to which it switches after each push and
+            each step, by itself or with the other stream; used in turn.
 
     Returns:
         A step for each watermark, and one for the end; and the numbers of the late events.
     """
     events = [item for item in items if isinstance(item, OracleEvent)]
     table, schema = table_of(events, bound.schema)
-    stream = Stream(bound, table.schema)
+    stream = Stream(bound, table.schema, Settings(evaluation=evaluations[0]))
     steps: list[Step] = []
     late: list[int] = []
     n_pushed, n_arrived, turn, n_done = 0, 0, 0, 0
 
     def done() -> None:
         nonlocal n_done, stream
+        before, after = (evaluations[(n_done + i) % len(evaluations)] for i in (0, 1))
         if restored[n_done % len(restored)]:
             snapshot = stream.snapshot({})
-            stream = Stream(bound, table.schema)
+            stream = Stream(bound, table.schema, Settings(evaluation=after))
             stream.restore(*unpacked(snapshot), schema)
+        elif before != after:
+            stream.switch(stream.plan_for(after))
         n_done += 1
 
     def push(n: int) -> None:

@@ -1,0 +1,117 @@
+"""An evaluation plan as `explain` shows it: the variables in its order, and where each condition is tested then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from cepheid.language.bound import BoundQuery, Conjunct
+from cepheid.language.printer import print_expression, print_pattern
+from cepheid.language.tree import Event, Not, Pattern, Repeat
+from cepheid.plan.automaton import Absence, Automaton, Joins
+from cepheid.plan.automaton import Edge as Step
+from cepheid.plan.evaluation import Evaluation
+from cepheid.plan.explanation import Edge, EdgeKind, Explanation, PredicateRow, State
+from cepheid.plan.lazy import build_lazy
+from cepheid.plan.sequence import parts_of
+
+
+def explain_evaluation(explanation: Explanation, bound: BoundQuery, evaluation: Evaluation) -> Explanation:
+    """What `explain` says of a query, for an evaluation plan.
+
+    The states are in the order of the plan: what was kept is joined after the last event of the pattern has come, or,
+    where that is the last of a loop, before it.
+
+    Args:
+        explanation: of the same query, evaluated as its events arrive.
+        bound: the query.
+        evaluation: the plan.
+    """
+    drawn = _Drawn(bound, build_lazy(bound, evaluation))
+    return replace(
+        explanation,
+        states=tuple(drawn.states()),
+        edges=tuple(drawn.edges()),
+        predicates=tuple(drawn.predicates(explanation.predicates)),
+        evaluation=drawn.said(),
+    )
+
+
+class _Drawn:
+    def __init__(self, bound: BoundQuery, automaton: Automaton) -> None:
+        self.bound = bound
+        self.automaton = automaton
+        assert automaton.joins is not None
+        self.joins: Joins = automaton.joins
+        self.parts: dict[str, Pattern] = {}
+        for part in parts_of(bound.pattern):
+            event = part.part if isinstance(part, Repeat | Not) else part
+            assert isinstance(event, Event)
+            assert event.name is not None
+            self.parts[event.name] = part
+        named = self.joins.evaluation
+        last = automaton.elements[automaton.n_positive - 1].variable
+        order = [*named.eager, *named.lazy, last] if self.joins.closes_with_loop else [*named.eager, last, *named.lazy]
+        numbers = {element.variable: element.index for element in automaton.elements}
+        self.order = [numbers[name] for name in order]
+        self.id = {element: place + 1 for place, element in enumerate(self.order)}
+
+    def states(self) -> Iterator[State]:
+        yield State(0, "", initial=True)
+        for element in self.order:
+            one = self.automaton.elements[element]
+            yield State(self.id[element], one.variable, accepting=element == self.order[-1], kleene=one.loop)
+
+    def steps(self) -> Iterator[tuple[int, int, Step]]:
+        """The steps that take an event, with the ids of their states."""
+        trigger = self.automaton.edges[self.joins.trigger]
+        for step in self.automaton.edges:
+            if step is not trigger or not self.joins.closes_with_loop:
+                yield 0 if step.source is None else self.id[step.source], self.id[step.element], step
+
+    def edges(self) -> Iterator[Edge]:
+        joined = {step.element for step in self.joins.steps}
+        for source, target, step in self.steps():
+            kept = ", kept" if step.element in joined else ""
+            yield Edge(
+                source=source,
+                target=target,
+                label=print_pattern(self.parts[self.automaton.elements[step.element].variable]) + kept,
+                kind=EdgeKind.LOOP if source == target else EdgeKind.TAKE,
+                predicates=tuple(print_expression(test.conjunct.expression) for test in step.tests),
+            )
+            for absence in step.made_absences:
+                yield self._guard(absence, source, target)
+
+    def _guard(self, absence: Absence, source: int, target: int) -> Edge:
+        return Edge(
+            source=source,
+            target=target,
+            label=print_pattern(self.parts[self.automaton.elements[absence.negated].variable]),
+            kind=EdgeKind.NEGATED,
+            predicates=tuple(print_expression(test.conjunct.expression) for test in absence.tests),
+        )
+
+    def predicates(self, rows: tuple[PredicateRow, ...]) -> Iterator[PredicateRow]:
+        """The rows of the eager plan, with the places where this one tests what is between events."""
+        labels = ["start", *(self.automaton.elements[element].variable for element in self.order)]
+        where: dict[Conjunct, list[str]] = {}
+        for source, target, step in self.steps():
+            for test in (*step.tests, *(test for absence in step.made_absences for test in absence.tests)):
+                where.setdefault(test.conjunct, []).append(f"{labels[source]} -> {labels[target]}")
+        last = self.automaton.states[self.order[-1]]
+        for test in (*last.tests, *(test for absence in last.absences for test in absence.tests)):
+            where.setdefault(test.conjunct, []).append("the end of the match")
+        n_partition = 1 if self.bound.partition else 0
+        yield from rows[:n_partition]
+        for conjunct, row in zip(self.bound.conjuncts, rows[n_partition:], strict=True):
+            places = where.get(conjunct)
+            yield row if places is None else replace(row, where=f"on {', '.join(dict.fromkeys(places))}")
+
+    def said(self) -> str:
+        plan = self.joins.evaluation
+        last = self.automaton.elements[self.automaton.n_positive - 1].variable
+        eager = f"{', '.join(plan.eager)} as events arrive; " if plan.eager else ""
+        if not plan.lazy:
+            return f"{eager}{last} ends a match"
+        return f"{eager}when {last} has come, {', then '.join(plan.lazy)}, from what was kept"

@@ -1,0 +1,62 @@
+"""What `explain` says of an evaluation plan."""
+
+from __future__ import annotations
+
+import cepheid as cep
+from cepheid.events.schema import Schema
+from cepheid.events.types import FLOAT, TEXT, TIMESTAMP
+from cepheid.plan.draw.svg import to_svg
+from cepheid.plan.explanation import EdgeKind, Explanation
+
+QUERY = cep.Query.parse("""
+    PATTERN SEQ(A a, NOT D n, B b, C+ c, E e)
+    WHERE   a.x = b.x AND b.y < e.y AND avg(c.y) > e.y AND n.x = e.x AND a.x > 3
+    WITHIN  10 seconds
+    POLICY  any
+""")
+SCHEMA = Schema({"ts": TIMESTAMP, "kind": TEXT, "x": FLOAT, "y": FLOAT}, time="ts", type="kind")
+
+
+TAKEN = ["B b", "E e", "C+ c, kept", "A a, kept"]
+
+
+def explained(evaluation: str) -> Explanation:
+    return QUERY.explain(SCHEMA, evaluation=evaluation)
+
+
+def test_states_stand_in_the_order_of_the_plan():
+    found = explained("b/c a")
+    assert [state.label for state in found.states] == ["", "b", "e", "c", "a"]
+    assert [state.label for state in found.states if state.accepting] == ["a"]
+    assert [edge.label for edge in found.edges if edge.kind is EdgeKind.TAKE] == [
+        "B b",
+        "E e",
+        "C+ c, kept",
+        "A a, kept",
+    ]
+    assert found.evaluation == "b as events arrive; when e has come, c, then a, from what was kept"
+
+
+def test_conditions_stand_where_all_that_they_read_is_known():
+    where = {row.text: row.where for row in explained("b/c a").predicates}
+    assert where == {
+        "a.x = b.x": "on c -> a",
+        "b.y < e.y": "on b -> e",
+        "avg(c.y) > e.y": "on c -> a",
+        "n.x = e.x": "on c -> a",
+        "a.x > 3.0": "before the engine",
+    }
+    assert {row.text: row.where for row in explained("/c a b").predicates}["a.x = b.x"] == "on a -> b"
+
+
+def test_a_condition_on_a_loop_that_is_joined_last_is_tested_at_the_end():
+    where = {row.text: row.where for row in explained("a b/c").predicates}
+    assert where["avg(c.y) > e.y"] == "on the end of the match"
+    assert where["a.x = b.x"] == "on a -> b"
+
+
+def test_what_is_eager_by_itself_says_nothing_of_plans():
+    assert explained("eager").evaluation == ""
+    assert "evaluation" not in dict(explained("eager").facts)
+    assert dict(explained("lazy").facts)["evaluation"].startswith("when e has come, c, then b, then a")
+    assert "C+ c, kept" in to_svg(explained("lazy"))
