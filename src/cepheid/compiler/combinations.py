@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cepheid.compiler.scope import Scope
+from cepheid.kernels import layout as k
 from cepheid.plan.terms import LATER
 
 
@@ -37,10 +38,18 @@ def write_combination(scope: Scope, flat: list[int], fields: list[int]) -> int:
         for j, other in enumerate(wheels[:i])
         for group in sorted(variables[one].groups & variables[other].groups)
     ]
-    flat.append(len(pairs))
+    own = dict(situation.around)
+    around = [(i, group) for i, one in enumerate(wheels) for group in sorted(variables[one].groups & own.keys())]
+    flat.append(len(pairs) + len(around))
     for i, j, group in pairs:
         flat.extend((i, j))
         field(registers.iteration(group))
+    for i, group in around:
+        flat.extend((i, k.SAME_AS_ROW))
+        if own[group] == LATER:
+            flat.append(-1)
+        else:
+            field(registers.iteration(group))
     places = [(wheels.index(v), dict(place)) for v, place in situation.places if v in wheels]
     flat.append(len(places))
     for v, place in places:

@@ -430,15 +430,16 @@ class Lowering:
             return result
         where = [1, iteration] if iteration is not None else [0, 0]
         empty = int(element.index in situation.skipped)  # where no earlier iteration had it
+        begun = situation.closing == element.index and element.optional and bool(element.groups)
         argument = aggregate.argument
         if argument is None:
-            self._op(k.PUSH_COUNT, self.registers.count(element.index), empty, 0, 0, *where)
+            self._op(k.PUSH_COUNT, self.registers.count(element.index, begun), empty, 0, 0, *where)
             return result
         shape = self._shape(argument)
         if aggregate.function in ("avg", "sum"):
-            tally = self.registers.tally("sum", element.index, argument, shape)
+            tally = self.registers.tally("sum", element.index, argument, shape, begun)
         else:
-            tally = self.registers.tally(aggregate.function, element.index, argument, shape)
+            tally = self.registers.tally(aggregate.function, element.index, argument, shape, begun)
         n = self.registers.numbers[tally]
         if aggregate.function == "count":
             self._op(k.PUSH_COUNT, n, empty, 0, 0, *where)

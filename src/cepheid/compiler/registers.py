@@ -27,9 +27,15 @@ class Slot:
 
 @dataclass(frozen=True)
 class Count:
-    """A register that holds the number of elements that a loop has taken."""
+    """A register that holds the number of elements that a loop has taken.
+
+    Attributes:
+        element: the loop.
+        begun: it stays absent where the loop took nothing (UNTIL).
+    """
 
     element: int
+    begun: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,14 @@ class Tally:
         element: the loop.
         column: the number of the argument's column.
         shape: of the argument.
+        begun: it stays absent where the loop took nothing (UNTIL).
     """
 
     function: str
     element: int
     column: int
     shape: Shape
+    begun: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,9 +95,9 @@ class Registers:
         """The register of a `Slot`, which is given out where it is new."""
         return self._of(Slot(which, element))
 
-    def count(self, element: int) -> int:
+    def count(self, element: int, begun: bool = False) -> int:
         """The register of a `Count`."""
-        return self._of(Count(element))
+        return self._of(Count(element, begun))
 
     def value(self, element: int, column: int) -> int:
         """The register of a `Value`."""
@@ -99,10 +107,10 @@ class Registers:
         """The register of an `Iteration`."""
         return self._of(Iteration(group))
 
-    def tally(self, function: str, element: int, argument: Expression, shape: Shape) -> Tally:
+    def tally(self, function: str, element: int, argument: Expression, shape: Shape, begun: bool = False) -> Tally:
         """The registers of an aggregate over an expression on one element."""
         column = self.requests.leaf(argument, shape, self.automaton.bound.types)
-        wanted = Tally(function, element, column, shape)
+        wanted = Tally(function, element, column, shape, begun)
         if wanted not in self.numbers:
             self.numbers[wanted] = self.n_ints
             self.n_ints += 1
@@ -167,7 +175,7 @@ class Registers:
                 if register.element in edge.remembers and (register.which == "right" or edge.source is not None):
                     rows.append([k.SET_SLOT if register.which == "right" else k.SET_PARENT_SLOT, number, 0, 0, 0])
                 continue
-            if register.element in edge.empties:
+            if register.element in edge.empties and not (isinstance(register, Count | Tally) and register.begun):
                 rows.append([k.SET_IF, number, k.EMPTY if isinstance(register, Slot) else 0, unset, 0])
             if register.element != taken:
                 continue

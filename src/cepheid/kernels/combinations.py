@@ -15,6 +15,7 @@ from cepheid.kernels.layout import (
     M_ITERATED,
     NO_ROW,
     PARENT,
+    SAME_AS_ROW,
     WHEEL_ELEMENT,
     WHEEL_FIRST,
     WHEEL_GROUPED,
@@ -105,8 +106,8 @@ def waits(combination: int, row: int, plan: Ints, pool: Ints) -> bool:
 
 
 @kernel()
-def _same_iterations(v: int, tried: int, pairs: int, plan: Ints, pool: Ints) -> bool:
-    """Whether the row ``tried``, as an element for wheel ``v``, shares the iterations of what the others stand at."""
+def _same_iterations(v: int, tried: int, pairs: int, row: int, plan: Ints, pool: Ints) -> bool:
+    """Whether the row ``tried``, as an element for wheel ``v``, shares the iterations of the row and of the others."""
     for p in range(plan[pairs]):
         at = pairs + 1 + 3 * p
         other = -1
@@ -114,9 +115,12 @@ def _same_iterations(v: int, tried: int, pairs: int, plan: Ints, pool: Ints) -> 
             other = plan[at + 1]
         elif plan[at + 1] == v:
             other = plan[at]
-        if other >= 0:
+        field = plan[at + 2]
+        if other == SAME_AS_ROW:
+            if field < 0 or pool[row + field] != pool[row_of(tried, plan, pool) + field]:
+                return False
+        elif other >= 0:
             standing = pool[pool[M_ITERATED] + other]
-            field = plan[at + 2]
             if standing >= 0 and pool[row_of(standing, plan, pool) + field] != pool[row_of(tried, plan, pool) + field]:
                 return False
     return True
@@ -142,13 +146,13 @@ def counts(n: int, wheels: int, combination: int, row_id: int, row: int, plan: I
     for v in range(n):
         standing = pool[pool[M_ITERATED] + v]
         if standing >= 0:
-            if not _same_iterations(v, standing, pairs, plan, pool):
+            if not _same_iterations(v, standing, pairs, row, plan, pool):
                 return False
             continue
         element = plan[wheels + v * WHEEL_WIDTH + WHEEL_ELEMENT]
         tried = element_at_or_above(row_id, element, plan, pool)
         while tried >= 0:
-            if _same_iterations(v, tried, pairs, plan, pool):
+            if _same_iterations(v, tried, pairs, row, plan, pool):
                 return False
             tried = element_at_or_above(pool[row_of(tried, plan, pool) + PARENT], element, plan, pool)
         place = places + 1

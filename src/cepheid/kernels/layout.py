@@ -229,8 +229,10 @@ CONDITION_WIDTH = 6
 # --- combinations of elements: numbers, one after the other -----------------------------------------------
 # [the iterated variable that is fixed to the row's own event, or -1;
 #  n, registers that must name an event, else the condition waits;
-#  n, pairs (iterated variable, iterated variable, register of the iteration): both must lie in the same iteration;
+#  n, pairs (iterated variable, iterated variable, register of the iteration): both must lie in the same iteration; for
+#   the second there may be SAME_AS_ROW: then it is the row's own iteration, or, with -1 for the register, a later one;
 #  n, places (iterated variable, m, checks (iterated variable, register of the iteration, or -1 for a later one))]
+SAME_AS_ROW = -2
 # A variable may be left out of a combination where no element of it is in the iterations of the others, and none
 # can come any more: each place tells where one can, if all its checks hold.
 

@@ -67,6 +67,10 @@ class Situation:
         fixed: of these combinations, only those in which this variable is the event just taken.
         places: (variable, where it may still be bound), for the variables of the condition.
         required: variables that must have an element; where one has none yet, the condition waits.
+        closing: of the condition of an UNTIL: the loop that it closes, whose aggregates are absent before its first
+            element.
+        around: of such a condition: the iterations in which the event that is tried would be an element, as in
+            ``places``; it meets only elements of these.
     """
 
     current: int | None = None
@@ -78,6 +82,8 @@ class Situation:
     fixed: int | None = None
     places: frozenset[tuple[int, frozenset[tuple[int, int]]]] = frozenset()
     required: frozenset[int] = frozenset()
+    closing: int | None = None
+    around: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True)

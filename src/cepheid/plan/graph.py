@@ -106,7 +106,7 @@ class _Graph:
             named.gaps,
         )
         self.conditions.groups = self.groups
-        self.until = GraphUntil(self.bound, named, len(self.numbers))
+        self.until = GraphUntil(self.bound, named, self.numbers)
         variants = [pattern] if self.any or self.strict else self._variants(pattern)
         n_negated = len(self.gap_elements) + len(self.until.elements)
         if max(len(self.elements) + n_negated, len(self.slots)) > MAX_ELEMENTS:
@@ -324,7 +324,7 @@ class _Graph:
                         condition, after, taken, fixed=taken if self.conditions.is_loop(taken) else None
                     )
                 )
-        element, last = step.way.element, None if step.source is None else step.source.last
+        element = step.way.element
         return Edge(
             source=None if step.source is None else self.nodes[step.source].number,
             target=self.nodes[step.target].number,
@@ -334,7 +334,7 @@ class _Graph:
             forks=self._forks(step),
             counts=(),
             tests=tuple(tests),
-            absences=self.until.absences(element, last),
+            absences=self.until.absences(step.way, None if step.source is None else step.source.last),
             remembers=step.way.gaps,
             made_tests=tuple(made),
             made_absences=tuple(self._absences(step, before, after)),
@@ -434,7 +434,7 @@ class _Graph:
     def _closers(self, node: _Node) -> tuple[Absence, ...]:
         if self.strict:
             return ()  # what is closed has no way on
-        return self.until.closers((way.element for way in self._onward(node.key)), node.key.last)
+        return self.until.closers(self._onward(node.key), node.key.last)
 
     def _complete_at_once(self, ways: Sequence[Way], first_end: int | None) -> bool:
         """Under prefixes: nothing but forks comes before the end."""

@@ -2,90 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from cepheid.events.types import DataType
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.tree import Expression, Policy
+from cepheid.language.tree import Policy
 from cepheid.plan.automaton import Absence, Anchor, Element, Reads, Situation, Test
 from cepheid.plan.pattern_terms import PatternTerms
-from cepheid.plan.until import Until, until_of
+from cepheid.plan.terms import CURRENT, LATER, Way
+from cepheid.plan.until import Until, loop_variable, until_of
 
 
 class GraphUntil:
     """The loops with UNTIL of a pattern.
 
     Attributes:
-        bound: the query, with the types of what its UNTILs read.
         elements: one for each such loop: the events that close it, as far as one event tells.
         variables: the same as variables.
     """
 
-    def __init__(self, bound: BoundQuery, named: PatternTerms, n_variables: int) -> None:
+    def __init__(self, bound: BoundQuery, named: PatternTerms, numbers: Mapping[str, int]) -> None:
         """Begin.
 
         Args:
             bound: the query.
             named: its pattern.
-            n_variables: the variables of the pattern, those under NOT among them.
+            numbers: of the variables of the pattern, those under NOT among them.
         """
+        self._query, self._numbers, self._groups = bound, numbers, named.groups
         self._loop_of = named.loop_of
-        self._first_gap, self._first_variable = len(named.gaps), n_variables
+        self._loops = [loop_variable(loop) for loop in named.loops]
+        self._first_gap, self._first_variable = len(named.gaps), len(numbers)
         self._strict = bound.policy is Policy.STRICT
         self._untils: list[Until] = []
-        types: dict[Expression, DataType] = {}
+        self._types = dict(bound.types)
         for number, loop in enumerate(named.loops):
             until, new = until_of(loop, f"#until{number}", bound.types)
             self._untils.append(until)
-            types.update(new)
-        self.bound = replace(bound, types={**bound.types, **types}) if types else bound
+            self._types.update(new)
         first = len(named.elements) + len(named.gaps)
         self.elements = [
             Element(first + i, until.variable, (), until.alone, negated=True) for i, until in enumerate(self._untils)
         ]
         self.variables = [
-            Element(n_variables + i, until.variable, (), (), negated=True) for i, until in enumerate(self._untils)
+            Element(len(numbers) + i, until.variable, (), (), negated=True) for i, until in enumerate(self._untils)
         ]
 
-    def absences(self, element: int | None, last: int | None) -> tuple[Absence, ...]:
+    @property
+    def bound(self) -> BoundQuery:
+        """The query, with the types of what its UNTILs read as far as they have been asked for."""
+        return replace(self._query, types=self._types)
+
+    def absences(self, way: Way, last: int | None) -> tuple[Absence, ...]:
         """What must hold for a loop with UNTIL to take an event: it has not been closed.
 
         Args:
-            element: that takes the event; None for the end of the pattern.
+            way: which takes the event, or to the end of the pattern.
             last: the variable bound last before it; None for none.
         """
-        number = None if element is None else self._loop_of.get(element)
+        number = None if way.element is None else self._loop_of.get(way.element)
         if number is None:
             return ()
         until = self._untils[number]
         if last is None:
-            return (self._absence(number, until.first, None, Reads.CURRENT),) if until.at_start else ()
-        return (self._absence(number, until.rest, last, Reads.CURRENT if self._strict else Reads.TO_CURRENT),)
+            first = until.at_start(way.empty, self._types, self._types)
+            if first is False:
+                return ()
+            return (self._absence(number, None if first is True else first, None, Reads.CURRENT, way),)
+        return (self._absence(number, until.rest, last, Reads.CURRENT if self._strict else Reads.TO_CURRENT, way),)
 
-    def closers(self, elements: Iterable[int | None], last: int) -> tuple[Absence, ...]:
-        """What is broken, each of them, once a partial match can go on with none of these elements.
+    def closers(self, ways: Iterable[Way], last: int) -> tuple[Absence, ...]:
+        """What is broken, each of them, once a partial match can go on in none of these ways.
 
         Args:
-            elements: those that could take an event.
+            ways: to the events that it could take.
             last: the variable bound last.
 
         Returns:
             none where one of them is in no loop with UNTIL.
         """
-        numbers = []
-        for element in elements:
-            number = None if element is None else self._loop_of.get(element)
+        found: list[Absence] = []
+        for way in ways:
+            number = None if way.element is None else self._loop_of.get(way.element)
             if number is None:
                 return ()
-            numbers.append(number)
-        return tuple(
-            self._absence(number, self._untils[number].rest, last, Reads.BETWEEN) for number in dict.fromkeys(numbers)
-        )
+            absence = self._absence(number, self._untils[number].rest, last, Reads.BETWEEN, way)
+            if absence not in found:
+                found.append(absence)
+        return tuple(found)
 
-    def _absence(self, number: int, condition: Conjunct | None, last: int | None, reads: Reads) -> Absence:
+    def _absence(self, number: int, condition: Conjunct | None, last: int | None, reads: Reads, way: Way) -> Absence:
         variable = self._first_variable + number
-        situation = Situation(negated=variable, last=last, made=True)
+        loop = self._loops[number]
+        around = {group: LATER if group in way.begins else CURRENT for group in self._groups[loop]}
+        situation = Situation(
+            skipped=frozenset(self._numbers[name] for name in way.empty),
+            negated=variable,
+            last=last,
+            made=True,
+            closing=self._numbers[loop],
+            around=frozenset(around.items()),
+        )
         return Absence(
             negated=variable,
             left=Anchor.LAST_TAKEN,

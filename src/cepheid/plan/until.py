@@ -6,11 +6,11 @@ before it in the match, none was read that closes the loop, itself included.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar, cast
 
-from cepheid.events.types import BOOL, DataType
+from cepheid.events.types import BOOL, INT, NULL, DataType
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.structure import parts, patterns
 from cepheid.language.tree import (
@@ -48,15 +48,30 @@ class Until:
         variable: the name of the event that is read; no other variable has it.
         alone: the conditions on this event alone.
         rest: what else must be true, or None.
-        first: the same where nothing is bound yet, or None.
-        at_start: whether an event closes the loop that satisfies ``alone`` and ``first``, where nothing is bound yet.
+        others: the operands of ``rest``.
     """
 
     variable: str
     alone: tuple[Conjunct, ...]
     rest: Conjunct | None
-    first: Conjunct | None
-    at_start: bool
+    others: tuple[Expression, ...]
+
+    def at_start(
+        self, empty: frozenset[str], types: Mapping[Expression, DataType], new: dict[Expression, DataType]
+    ) -> Conjunct | bool:
+        """What must be true beside ``alone`` for an event to close the loop where nothing is bound yet.
+
+        Args:
+            empty: the variables that are passed over on the way to the loop: their aggregates are over nothing.
+            types: of the expressions in ``others``.
+            new: takes the types of the expressions that are new in it.
+
+        Returns:
+            True where nothing must, False where no event closes it.
+        """
+        left = [_where_unbound(operand, self.variable, empty, types, new) for operand in self.others]
+        first = _all_of([operand for operand in left if operand is not None], new)
+        return bool(self.alone) if first is None else Conjunct(first, (self.variable,), self.variable)
 
 
 def loop_variable(loop: Repeat) -> str:
@@ -84,8 +99,6 @@ def until_of(
     alone = [operand for operand in operands if _reads_only(operand, variable)]
     others = [operand for operand in operands if not _reads_only(operand, variable)]
     rest = _all_of(others, new)
-    first = _all_of([left for left in (_where_unbound(o, variable, new) for o in others) if left is not None], new)
-    at_start = bool(alone) or first is not None
     if rest is not None and not alone:  # what is absent as a whole closes nothing
         rest = Disjunction((rest, _NEVER))
         new[rest] = new[_NEVER] = BOOL
@@ -94,8 +107,7 @@ def until_of(
             variable,
             tuple(Conjunct(operand, (variable,), variable) for operand in alone),
             None if rest is None else Conjunct(rest, _names(rest), variable),
-            None if first is None else Conjunct(first, (variable,), variable),
-            at_start,
+            tuple(others),
         ),
         new,
     )
@@ -114,31 +126,48 @@ def _all_of(operands: list[Expression], new: dict[Expression, DataType]) -> Expr
     return conjunction
 
 
-def _reading(
-    node: _N, own: str, variable: str, types: Mapping[Expression, DataType], new: dict[Expression, DataType]
+def _changed(
+    node: _N,
+    change: Callable[[Node], Node | None],
+    types: Mapping[Expression, DataType],
+    new: dict[Expression, DataType],
 ) -> _N:
-    """A condition in terms of the event that is read; ``prev`` of the loop is the last that it has taken."""
-    made: Node = node
-    if isinstance(node, Aggregate):
-        return node
-    if isinstance(node, Attribute):
-        if node.variable == own and node.at is At.EACH:
-            made = replace(node, variable=variable)
-        elif node.variable == own and node.at is At.PREV:
-            made = replace(node, at=At.LAST)
-    else:
+    """A tree with some of its nodes replaced, those for which ``change`` gives another; the rest keeps its types."""
+    made = change(node)
+    if made is None:
         changes: dict[str, object] = {}
         for item in fields(node):
             value = getattr(node, item.name)
             if isinstance(value, Node):
-                changes[item.name] = _reading(value, own, variable, types, new)
+                changes[item.name] = _changed(value, change, types, new)
             elif isinstance(value, tuple) and any(isinstance(part, Node) for part in value):
-                changes[item.name] = tuple(_reading(part, own, variable, types, new) for part in value)
+                changes[item.name] = tuple(_changed(part, change, types, new) for part in value)
         made = replace(node, **changes) if changes else node  # type: ignore[arg-type]
-    expression = cast(Expression, node)
-    if expression in types:
-        new[cast(Expression, made)] = types[expression]
+    before, after = cast(Expression, node), cast(Expression, made)
+    if before in types and after not in new:
+        new[after] = types[before]
     return cast(_N, made)
+
+
+def _reading(
+    node: Expression, own: str, variable: str, types: Mapping[Expression, DataType], new: dict[Expression, DataType]
+) -> Expression:
+    """A condition in terms of the event that is read; ``prev`` of the loop is the last that it has taken."""
+
+    def change(node: Node) -> Node | None:
+        match node:
+            case Aggregate():
+                return node
+            case Attribute(variable=name, at=At.EACH) if name == own:
+                return replace(node, variable=variable)
+            case Attribute(variable=name, at=At.PREV) if name == own:
+                return replace(node, at=At.LAST)
+            case Attribute():
+                return node
+            case _:
+                return None
+
+    return _changed(node, change, types, new)
 
 
 def _reads_only(expression: Expression, variable: str) -> bool:
@@ -148,27 +177,54 @@ def _reads_only(expression: Expression, variable: str) -> bool:
     )
 
 
-def _where_unbound(expression: Expression, variable: str, new: dict[Expression, DataType]) -> Expression | None:
-    """A condition where no other variable is bound; None where it is absent then."""
+def _where_unbound(
+    expression: Expression,
+    variable: str,
+    empty: frozenset[str],
+    types: Mapping[Expression, DataType],
+    new: dict[Expression, DataType],
+) -> Expression | None:
+    """A condition where no other variable is bound, and some are empty; None where it is absent then."""
     if _reads_only(expression, variable):
         return expression
     match expression:
         case Conjunction(operands) | Disjunction(operands):
-            left = [part for part in (_where_unbound(o, variable, new) for o in operands) if part is not None]
+            left = [
+                part for part in (_where_unbound(o, variable, empty, types, new) for o in operands) if part is not None
+            ]
             if len(left) < 2:
                 return left[0] if left else None
             made = replace(expression, operands=tuple(left))
             new[made] = BOOL
             return made
         case Negation(operand):
-            part = _where_unbound(operand, variable, new)
+            part = _where_unbound(operand, variable, empty, types, new)
             if part is None:
                 return None
             negation = Negation(part)
             new[negation] = BOOL
             return negation
         case _:
+            over_nothing = _over_nothing(expression, empty, types, new)
+            return over_nothing if _reads_only(over_nothing, variable) else None
+
+
+def _over_nothing(
+    node: Expression, empty: frozenset[str], types: Mapping[Expression, DataType], new: dict[Expression, DataType]
+) -> Expression:
+    """An expression with the values of the aggregates of variables that took nothing (SEMANTICS 4.3)."""
+
+    def change(node: Node) -> Node | None:
+        if not isinstance(node, Aggregate):
             return None
+        if node.variable not in empty:
+            return node
+        count = node.function == "count"
+        made = Literal(0, LiteralKind.INT) if count else Literal(None, LiteralKind.NULL)
+        new[made] = INT if count else NULL
+        return made
+
+    return _changed(node, change, types, new)
 
 
 # --- what does not run yet ------------------------------------------------------------------------------
@@ -186,7 +242,9 @@ def _not_yet(bound: BoundQuery, pattern: Pattern, inside: str | None) -> tuple[s
     if isinstance(pattern, Repeat) and pattern.until is not None:
         if inside is not None:
             return f"UNTIL {inside}", pattern
-        return _not_yet_read(bound, pattern)
+        assert pattern.until is not None
+        remote = has_remote(pattern.until)
+        return None if remote is None else (f"REMOTE {remote.store}[...]", remote)
     if isinstance(pattern, Not):
         inside = "under NOT"
     elif isinstance(pattern, And | AnyOf):
@@ -195,24 +253,4 @@ def _not_yet(bound: BoundQuery, pattern: Pattern, inside: str | None) -> tuple[s
         found = _not_yet(bound, part, inside)
         if found is not None:
             return found
-    return None
-
-
-def _not_yet_read(bound: BoundQuery, loop: Repeat) -> tuple[str, Node] | None:
-    assert loop.until is not None
-    own = loop_variable(loop)
-    remote = has_remote(loop.until)
-    if remote is not None:
-        return f"REMOTE {remote.store}[...]", remote
-    repeated = bool(bound.variables[own].groups) and bound.variables[own].optional
-    for node in walk(loop.until):
-        if isinstance(node, Aggregate):
-            if node.variable != own:
-                return "UNTIL with an aggregate of another variable", node
-            if repeated:
-                return "UNTIL with an aggregate of a loop that an iteration may leave out", node
-        elif isinstance(node, Attribute) and node.variable not in (None, own):
-            assert node.variable is not None
-            if node.at is not At.EACH or bound.variables[node.variable].loop:
-                return "UNTIL that reads a variable with several elements", node
     return None

@@ -87,7 +87,9 @@ def takes(element: Event, event: OracleEvent) -> bool:
     return not element.types or event.type in element.types
 
 
-def until_holds(problem: Problem, loop: Repeat, tested: Binding, before: Sequence[Binding]) -> bool:
+def until_holds(
+    problem: Problem, loop: Repeat, tested: Binding, before: Sequence[Binding], empty: frozenset[str]
+) -> bool:
     """True where the event of ``tested``, tried as an element of ``loop``, satisfies its UNTIL.
 
     Args:
@@ -95,9 +97,10 @@ def until_holds(problem: Problem, loop: Repeat, tested: Binding, before: Sequenc
         loop: the quantifier with the UNTIL.
         tested: the event, bound to the loop's variable.
         before: what the match has bound of earlier events.
+        empty: variables that took nothing, of what stands before the loop.
     """
     assert loop.until is not None
-    have = taken([*before, tested], frozenset(), problem.loops)
+    have = taken([*before, tested], empty, problem.loops)
     at = len(have.bound[tested.variable]) - 1
     tried = [
         problem.evaluator.value(loop.until, situation)
@@ -109,11 +112,12 @@ def until_holds(problem: Problem, loop: Repeat, tested: Binding, before: Sequenc
 
 @dataclass(frozen=True)
 class Opened:
-    """A loop with UNTIL in an assignment: it opened after the event at ``after``."""
+    """A loop with UNTIL in an assignment: it opened after the event at ``after``, when ``empty`` had taken nothing."""
 
     loop: Repeat
     after: int
     path: Path
+    empty: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,9 @@ class Enumeration:
     stop: int
     conditions: Sequence[Condition]
 
-    def of(self, node: Pattern, have: Assignment, after: int, path: Path = ()) -> Iterator[Assignment]:
+    def of(
+        self, node: Pattern, have: Assignment, after: int, path: Path = (), beside: frozenset[str] = frozenset()
+    ) -> Iterator[Assignment]:
         """``have`` with ``node`` bound to events after position ``after``, in every way."""
         match node:
             case Event():
@@ -157,20 +163,20 @@ class Enumeration:
             case Not():
                 yield Assignment(have.bindings, have.empty, (*have.nots, (node, len(have.bindings))), have.opened)
             case Seq():
-                yield from self._sequence(node.parts, have, after, path)
+                yield from self._sequence(node.parts, have, after, path, beside)
             case And():
-                yield from self._all(node.parts, have, after, path)
+                yield from self._all(node.parts, have, after, path, beside)
             case Or():
                 for part in node.parts:
-                    yield from self.of(part, have, after, path)
+                    yield from self.of(part, have, after, path, beside)
             case AnyOf():
                 for chosen in itertools.combinations(node.parts, node.count):
-                    yield from self._all(chosen, have, after, path)
+                    yield from self._all(chosen, have, after, path, beside)
             case Repeat():
                 if node.until is not None:
-                    opened = (*have.opened, Opened(node, after, path))
+                    opened = (*have.opened, Opened(node, after, path, have.empty - beside))
                     have = Assignment(have.bindings, have.empty, have.nots, opened)
-                yield from self._repeat(node, have, after, path, 0)
+                yield from self._repeat(node, have, after, path, beside, 0)
 
     def _element(self, node: Event, have: Assignment, after: int, path: Path) -> Iterator[Assignment]:
         for position in range(after + 1, self.stop):
@@ -185,30 +191,37 @@ class Enumeration:
             if plain_ones_hold(self.conditions, so_far, new, self.problem.evaluator):
                 yield Assignment(bindings, have.empty, have.nots, have.opened)
 
-    def _sequence(self, parts: Sequence[Pattern], have: Assignment, after: int, path: Path) -> Iterator[Assignment]:
+    def _sequence(
+        self, parts: Sequence[Pattern], have: Assignment, after: int, path: Path, beside: frozenset[str]
+    ) -> Iterator[Assignment]:
         if not parts:
             yield have
             return
-        for found in self.of(parts[0], have, after, path):
-            yield from self._sequence(parts[1:], found, _last(found, have, after), path)
+        for found in self.of(parts[0], have, after, path, beside):
+            yield from self._sequence(parts[1:], found, _last(found, have, after), path, beside)
 
-    def _all(self, parts: Sequence[Pattern], have: Assignment, after: int, path: Path) -> Iterator[Assignment]:
+    def _all(
+        self, parts: Sequence[Pattern], have: Assignment, after: int, path: Path, beside: frozenset[str]
+    ) -> Iterator[Assignment]:
         if not parts:
             yield have
             return
-        for found in self.of(parts[0], have, after, path):
-            yield from self._all(parts[1:], found, after, path)
+        for found in self.of(parts[0], have, after, path, beside):
+            # What is empty in the end could still take something while the parts beside it are read.
+            yield from self._all(parts[1:], found, after, path, beside | names(parts[0]))
 
-    def _repeat(self, node: Repeat, have: Assignment, after: int, path: Path, n_done: int) -> Iterator[Assignment]:
+    def _repeat(
+        self, node: Repeat, have: Assignment, after: int, path: Path, beside: frozenset[str], n_done: int
+    ) -> Iterator[Assignment]:
         if n_done >= node.minimum:
             empty = have.empty | empty_of(node, n_done)
             yield Assignment(have.bindings, empty, have.nots, have.opened)
         if node.maximum is None or n_done < node.maximum:
             inner = self.problem.states.inner(path, node, n_done)
-            for found in self.of(node.part, have, after, inner):
+            for found in self.of(node.part, have, after, inner, beside):
                 # An iteration that takes nothing leads nowhere, but towards the lower bound.
                 if found.bindings != have.bindings or n_done < node.minimum:
-                    yield from self._repeat(node, found, _last(found, have, after), path, n_done + 1)
+                    yield from self._repeat(node, found, _last(found, have, after), path, beside, n_done + 1)
 
 
 def _last(found: Assignment, have: Assignment, after: int) -> int:
@@ -233,7 +246,7 @@ def stays_open(problem: Problem, frame: Frame, found: Assignment) -> bool:
         for position in range(max(opened.after + 1, ordered[0].position), elements[-1] + 1):
             tested = Binding(position, variable, frame.stream[position], opened.path)
             before = [binding for binding in ordered if binding.position < position]
-            if until_holds(problem, opened.loop, tested, before):
+            if until_holds(problem, opened.loop, tested, before, opened.empty):
                 return False
     return True
 

@@ -105,11 +105,11 @@ class Reader:
     def read(self, run: Run, position: int) -> State | None:
         """The state of ``run`` once the UNTIL of its open loops has been tested; None where the run ends."""
 
-        def closes(loop: Repeat, path: Path) -> bool:
+        def closes(loop: Repeat, path: Path, empty: frozenset[str]) -> bool:
             tested = Binding(position, name_of(loop.part), self.frame.stream[position], path)
-            return until_holds(self.problem, loop, tested, run.bindings)
+            return until_holds(self.problem, loop, tested, run.bindings, empty)
 
-        return self.problem.states.closed(run.state, closes)
+        return self.problem.states.closed(run.state, closes, run.empty)
 
     def take(self, run: Run, step: Step, position: int) -> Run | None:
         """``run`` with the event at ``position`` taken for ``step``; None where it does not qualify."""

@@ -75,8 +75,8 @@ State: TypeAlias = Pattern | Looping | Choosing | Closing
 
 DONE: State = Seq(())
 
-Closes: TypeAlias = Callable[[Repeat, Path], bool]
-"""Whether an event satisfies the UNTIL of a loop, in one iteration of the groups around it."""
+Closes: TypeAlias = Callable[[Repeat, Path, frozenset[str]], bool]
+"""Whether an event closes a loop by its UNTIL, in one iteration of the groups around it; these variables are empty."""
 
 
 @dataclass(frozen=True)
@@ -278,12 +278,13 @@ class States:
 
     # --- UNTIL --------------------------------------------------------------------------------------
 
-    def closed(self, state: State, closes: Closes, path: Path = ()) -> State | None:
+    def closed(self, state: State, closes: Closes, empty: frozenset[str], path: Path = ()) -> State | None:
         """``state`` with the open loops closed whose UNTIL the event satisfies (SEMANTICS 3.5).
 
         Args:
             state: the state of a run before the event.
             closes: whether the event satisfies the UNTIL of a loop, in this iteration.
+            empty: variables of the taken branches that took nothing.
             path: the iteration.
 
         Returns:
@@ -294,42 +295,43 @@ class States:
                 return state
             case Seq():
                 return self._closed_sequence(
-                    Closing(state.parts[0], Seq(state.parts[1:]), state.parts[1:]), closes, path
+                    Closing(state.parts[0], Seq(state.parts[1:]), state.parts[1:]), closes, empty, path
                 )
             case And():
-                return _unless_same(self._closed_choice(_all_of(state), closes, path), _all_of(state), state)
+                return _unless_same(self._closed_choice(_all_of(state), closes, empty, path), _all_of(state), state)
             case Or():
-                left = [self.closed(part, closes, path) for part in state.parts]
+                left = [self.closed(part, closes, empty, path) for part in state.parts]
                 waiting = [state_left for state_left in left if state_left is not None]
                 return Or(as_parts(waiting)) if waiting else None
             case AnyOf():
-                return _unless_same(self._closed_choice(_unbegun(state), closes, path), _unbegun(state), state)
+                return _unless_same(self._closed_choice(_unbegun(state), closes, empty, path), _unbegun(state), state)
             case Choosing():
-                return self._closed_choice(state, closes, path)
+                return self._closed_choice(state, closes, empty, path)
             case Repeat():
-                return _unless_same(self._closed_loop(_looping(state), closes, path), _looping(state), state)
+                return _unless_same(self._closed_loop(_looping(state), closes, empty, path), _looping(state), state)
             case Looping():
-                return self._closed_loop(state, closes, path)
+                return self._closed_loop(state, closes, empty, path)
             case Closing():
-                return self._closed_sequence(state, closes, path)
+                return self._closed_sequence(state, closes, empty, path)
 
-    def _closed_sequence(self, state: Closing, closes: Closes, path: Path) -> State | None:
-        head, rest = self.closed(state.head, closes, path), state.rest
+    def _closed_sequence(self, state: Closing, closes: Closes, empty: frozenset[str], path: Path) -> State | None:
+        head, rest = self.closed(state.head, closes, empty, path), state.rest
         if head is None:
             return None
         steps = self.steps(head, path)
-        if rest is not None and any(step.element is None for step in steps):
-            rest = self.closed(rest, closes, path)
+        over = next((step for step in steps if step.element is None), None)
+        if rest is not None and over is not None:
+            rest = self.closed(rest, closes, empty | over.empty, path)
         if rest == Seq(state.fresh):
             return _before(head, state.fresh)
         if any(step.element is not None for step in steps):
             return Closing(head, rest, state.fresh)
         return None if rest is None else _before(head, as_parts([rest]))
 
-    def _closed_choice(self, state: Choosing, closes: Closes, path: Path) -> State | None:
+    def _closed_choice(self, state: Choosing, closes: Closes, empty: frozenset[str], path: Path) -> State | None:
         left: list[tuple[State, bool]] = []
         for part, begun in state.parts:
-            below = self.closed(part, closes, path)
+            below = self.closed(part, closes, empty, path)
             if below is not None:
                 left.append((below, begun))
             elif begun:
@@ -338,16 +340,16 @@ class States:
             return None
         return Choosing(state.n_missing, tuple(left))
 
-    def _closed_loop(self, state: Looping, closes: Closes, path: Path) -> State | None:
+    def _closed_loop(self, state: Looping, closes: Closes, empty: frozenset[str], path: Path) -> State | None:
         if state.repeat.until is not None:
-            if not state.may_go_on or not closes(state.repeat, path):
+            if not state.may_go_on or not closes(state.repeat, path, empty):
                 return state
             return None if state.n_done < state.repeat.minimum else replace(state, closed=True)
         current = state.current
         steps: list[Step] = []
         if current is not None:
             here = self.inner(path, state.repeat, state.n_done)
-            current = self.closed(current, closes, here)
+            current = self.closed(current, closes, empty, here)
             if current is None:
                 return None
             steps = self.steps(current, here)
@@ -356,7 +358,8 @@ class States:
                 return state
         if not state.may_go_on or state.following is None:
             return state
-        following = self.closed(state.following, closes, self.inner(path, state.repeat, LATER))
+        empty |= next((step.empty for step in steps if step.element is None), frozenset())
+        following = self.closed(state.following, closes, empty, self.inner(path, state.repeat, LATER))
         n_sure = state.n_done + (current is not None)
         stuck = all(step.element is None for step in steps) and n_sure < state.repeat.minimum
         return None if following is None and stuck else replace(state, following=following)
