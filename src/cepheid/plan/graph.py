@@ -106,7 +106,7 @@ class _Graph:
             named.gaps,
         )
         self.conditions.groups = self.groups
-        self.until = GraphUntil(self.bound, named, self.numbers)
+        self.until = GraphUntil(self.bound, named, self.numbers, strict=self.strict)
         variants = [pattern] if self.any or self.strict else self._variants(pattern)
         n_negated = len(self.gap_elements) + len(self.until.elements)
         if max(len(self.elements) + n_negated, len(self.slots)) > MAX_ELEMENTS:
@@ -434,7 +434,9 @@ class _Graph:
     def _closers(self, node: _Node) -> tuple[Absence, ...]:
         if self.strict:
             return ()  # what is closed has no way on
-        return self.until.closers(self._onward(node.key), node.key.last)
+        # A strict way is lost with the next event.
+        ways = [way for way in self._onward(node.key) if not (self.mixed and self._policy(way) is Policy.STRICT)]
+        return self.until.closers(ways, node.key.last)
 
     def _complete_at_once(self, ways: Sequence[Way], first_end: int | None) -> bool:
         """Under prefixes: nothing but forks comes before the end."""

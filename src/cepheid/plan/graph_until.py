@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.tree import Policy
 from cepheid.plan.automaton import Absence, Anchor, Element, Reads, Situation, Test
 from cepheid.plan.pattern_terms import PatternTerms
 from cepheid.plan.terms import CURRENT, LATER, Way
@@ -21,19 +20,20 @@ class GraphUntil:
         variables: the same as variables.
     """
 
-    def __init__(self, bound: BoundQuery, named: PatternTerms, numbers: Mapping[str, int]) -> None:
+    def __init__(self, bound: BoundQuery, named: PatternTerms, numbers: Mapping[str, int], *, strict: bool) -> None:
         """Begin.
 
         Args:
             bound: the query.
             named: its pattern.
             numbers: of the variables of the pattern, those under NOT among them.
+            strict: the query is strict throughout.
         """
         self._query, self._numbers, self._groups = bound, numbers, named.groups
         self._loop_of = named.loop_of
         self._loops = [loop_variable(loop) for loop in named.loops]
         self._first_gap, self._first_variable = len(named.gaps), len(numbers)
-        self._strict = bound.policy is Policy.STRICT
+        self._strict = strict
         self._untils: list[Until] = []
         self._types = dict(bound.types)
         for number, loop in enumerate(named.loops):

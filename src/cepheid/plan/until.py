@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from cepheid.events.types import BOOL, INT, NULL, DataType
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.structure import parts, patterns
+from cepheid.language.structure import parts
 from cepheid.language.tree import (
     Aggregate,
     And,
@@ -32,7 +32,6 @@ from cepheid.language.tree import (
     Repeat,
     walk,
 )
-from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import has_remote
 
 _N = TypeVar("_N", bound=Node)
@@ -232,9 +231,6 @@ def _over_nothing(
 
 def not_yet(bound: BoundQuery) -> tuple[str, Node] | None:
     """What the engine cannot run of the UNTILs of a query, and where it stands; None where it runs all."""
-    loops = [node for node in patterns(bound.pattern) if isinstance(node, Repeat) and node.until is not None]
-    if loops and has_prefixes(bound):
-        return "UNTIL with prefixes on elements", loops[0]
     return _not_yet(bound, bound.pattern, inside=None)
 
 

@@ -277,7 +277,8 @@ class Runs(Reader):
         run = replace(run, state=state)
         ways = [step for step in self.ways(state) if step.element is not None]
         if run.left:
-            ways = [step for step in ways if self.skips_a_loop(step)]
+            # What closes the loop that it left does not concern it any more.
+            ways = [step for step in ways if self.skips_a_loop(step, left=True)]
         after: list[Run] = []
         for step in ways:
             assert step.element is not None
@@ -298,9 +299,11 @@ class Runs(Reader):
             self.end(run, moment)
         return after
 
-    def skips_a_loop(self, step: Step) -> bool:
-        """True for a way past a loop to an `any` element."""
-        return step.element is not None and step.leaves and self.policy(step.element) is Policy.ANY
+    def skips_a_loop(self, step: Step, *, left: bool = False) -> bool:
+        """True for a way past a loop to an `any` element; of a copy that ``left`` it, though it is closed by now."""
+        if step.element is None or self.policy(step.element) is not Policy.ANY:
+            return False
+        return step.leaves or (left and step.closed)
 
     def settle(self, run: Run, position: int) -> list[Run]:
         """``run``, which just took the event at ``position``: complete it where it is, and fork it where it does."""

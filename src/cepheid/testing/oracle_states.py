@@ -90,6 +90,7 @@ class Step:
         empty: variables of loops and optional parts that are passed over.
         nots: what stands under the NOTs that are passed over.
         leaves: it passes the end of a loop that could have gone on.
+        closed: it passes the end of a loop that its UNTIL closed.
         dropped: at the end only: iterations that are not complete, whose events are given back.
     """
 
@@ -99,6 +100,7 @@ class Step:
     empty: frozenset[str] = frozenset()
     nots: tuple[Not, ...] = ()
     leaves: bool = False
+    closed: bool = False
     dropped: tuple[Path, ...] = ()
 
     def after(self, end: Step, leaves: bool = False) -> Step:
@@ -108,6 +110,7 @@ class Step:
             empty=self.empty | end.empty,
             nots=end.nots + self.nots,
             leaves=self.leaves or end.leaves or leaves,
+            closed=self.closed or end.closed,
             dropped=end.dropped + self.dropped,
         )
 
@@ -211,7 +214,7 @@ class States:
             more = [replace(s, state=_iterating(state, s.state)) for s in below if s.element is not None]
         end: list[Step] = []
         if state.n_done >= state.repeat.minimum or nullable(state.repeat.part):
-            end = [Step(empty=empty_of(state.repeat, state.n_done))]
+            end = [Step(empty=empty_of(state.repeat, state.n_done), closed=state.closed)]
         return more + end if state.repeat.greedy else end + more
 
     def _choose(self, state: Choosing, path: Path) -> list[Step]:
@@ -230,11 +233,11 @@ class States:
         chosen = [index for index, (_, begun) in enumerate(state.parts) if begun]
         spare = [i for i, (_, begun) in enumerate(state.parts) if not begun and ends[i] is not None]
         chosen += spare[: state.n_missing]
-        complete = [ends[index] for index in chosen]
-        if len(spare) < state.n_missing or any(end is None for end in complete):
+        complete = [end for end in (ends[index] for index in chosen) if end is not None]
+        if len(spare) < state.n_missing or len(complete) < len(chosen):
             return self._in_text_order(state, path)
-        empty = frozenset[str]().union(*(end.empty for end in complete if end is not None))
-        return [*ahead, Step(empty=empty), *behind]
+        empty = frozenset[str]().union(*(end.empty for end in complete))
+        return [*ahead, Step(empty=empty, closed=any(end.closed for end in complete)), *behind]
 
     def _in_text_order(self, state: Choosing, path: Path) -> list[Step]:
         return [

@@ -180,8 +180,12 @@ class Draft:
         text = self.element(prefix, quantifier)
         if self.has(Features.UNTIL) and quantifier[0] in "+*{" and quantifier != "{2}" and self.chance(3):
             name = text.rpartition(" ")[2]
-            condition = self.one_of(["{0}.x = 2", "{0}.s = 'b'", "{0}.x > count({0})"])
-            text += f" UNTIL {condition.format(name)}"
+            conditions = ["{0}.x = 2", "{0}.s = 'b'", "{0}.x > count({0})", "{0}.x < prev({0}).x"]
+            others = [other.name for other in self.names if not other.negated and other.name != name]
+            if self.has(Features.CROSS) and others:
+                conditions += ["{0}.x > {1}.x", "{0}.x = {1}.x OR {0}.x = 2", "{0}.x > count({1})"]
+            other = self.one_of(others) if others else ""
+            text += f" UNTIL {self.one_of(conditions).format(name, other)}"
         return text
 
     def quantifier(self, options: Sequence[str], prefix: str) -> str:
