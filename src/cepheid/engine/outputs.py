@@ -11,6 +11,11 @@ from cepheid.errors import SchemaError
 MATCHES, TIMED_OUT, REJECTED = "matches", "timed_out", "rejected"
 NAMES = (MATCHES, TIMED_OUT, REJECTED)
 
+LATE = "late"
+"""The output of a stream for events that came after the watermark."""
+
+STREAM_NAMES = (*NAMES, LATE)
+
 NULL_KEY = "NULL in SAME: the event is in no partition"
 """Why an event without a key is rejected."""
 
@@ -28,28 +33,34 @@ class Outputs:
             output, NULL for those that no event has been taken for. RETURN has no say in them.
         rejected: events that could not be placed, with the reason: malformed ones (no time, a time that cannot be
             read, no type) and those with NULL in SAME, which are in no partition.
+        late: of a stream, the events that came when the watermark had passed them; of a table, None.
     """
 
     matches: Any = None
     timed_out: Any = None
     rejected: Any = None
+    late: Any = None
 
 
-def asked_outputs(outputs: str | Collection[str]) -> frozenset[str]:
+def asked_outputs(outputs: str | Collection[str], known: tuple[str, ...] = NAMES) -> frozenset[str]:
     """The names in ``outputs=``.
+
+    Args:
+        outputs: as it was given.
+        known: the outputs that there are: `NAMES`, or `STREAM_NAMES`.
 
     Raises:
         SchemaError: there is no such output, or none is named.
     """
     if not isinstance(outputs, Collection):
         raise SchemaError(
-            f"outputs={outputs!r} names no outputs", remedy=f"name some of {', '.join(NAMES)}, or leave outputs= out"
+            f"outputs={outputs!r} names no outputs", remedy=f"name some of {', '.join(known)}, or leave outputs= out"
         )
     names = frozenset((outputs,) if isinstance(outputs, str) else outputs)
-    unknown = sorted(str(name) for name in names - frozenset(NAMES))
+    unknown = sorted(str(name) for name in names - frozenset(known))
     if unknown or not names:
         raise SchemaError(
             f"there is no output {unknown[0]!r}" if unknown else "outputs= names none",
-            remedy=f"name some of {', '.join(NAMES)}, or leave outputs= out for the matches alone",
+            remedy=f"name some of {', '.join(known)}, or leave outputs= out for the matches alone",
         )
     return names

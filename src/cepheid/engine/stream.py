@@ -198,6 +198,16 @@ class Stream:
             stage.session.restore(events_of_table(held, of_events), further, own, own["watermark_us"])
 
     @property
+    def n_waiting(self) -> int:
+        """Events that the watermark has not passed."""
+        return sum(len(stage.buffer) for stage in self._stages)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held that later calls may look at; `snapshot` and `gauge` forget what nothing can."""
+        return not self.n_waiting and all(stage.session.held is None for stage in self._stages)
+
+    @property
     def n_dropped(self) -> int:
         """Partial matches that a cap made it forget."""
         return sum(stage.session.n_dropped for stage in self._stages)
@@ -218,7 +228,7 @@ class Stream:
             watermark_us=None if self.watermark_us == BEFORE_ALL_US else self.watermark_us,
             n_arrived=self.n_arrived,
             n_late=self.n_late,
-            n_waiting=sum(len(stage.buffer) for stage in self._stages),
+            n_waiting=self.n_waiting,
             n_events=sum(len(events) for events, _ in held),
             n_partial_matches=sum(int(n_open.sum()) for _, n_open in held),
             n_timers=sum(stage.session.n_timers for stage in self._stages),

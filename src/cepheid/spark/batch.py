@@ -124,19 +124,19 @@ def place(
     """
     source = Source(spark.StructType(events.schema.spark.fields))
     keys = _keys(bounds[0], source, infer=not timed_out)
-    pruned, kept = _pruned(events.schema, bounds)
+    narrowed, kept = pruned(events.schema, bounds)
     frame = events.frame
     if observation is not None:
         frame = frame.observe(observation, *_counts(bounds[0], keys))
-    frame = frame.where(_placed(bounds[0], keys))
+    frame = frame.where(in_place(bounds[0], keys))
     if all(may_drop_events(bound) for bound in bounds):
         fits = [admitted(bound, source) for bound in bounds]
         known = [fit for fit in fits if fit is not None]
         if len(known) == len(fits):
             frame = frame.where(balanced_or(known))
-    frame = frame.select(*(named(name) for name in pruned.spark.names))
-    spread = _spread(Events(frame, pruned), kept, keys, n_partitions, timed_out=timed_out)
-    return Placed(spread.frame, pruned, kept, keys.names if keys is not None else (), spread.pieces)
+    frame = frame.select(*(named(name) for name in narrowed.spark.names))
+    spread = _spread(Events(frame, narrowed), kept, keys, n_partitions, timed_out=timed_out)
+    return Placed(spread.frame, narrowed, kept, keys.names if keys is not None else (), spread.pieces)
 
 
 def spread_by(events: Events, bound: BoundQuery) -> object | None:
@@ -171,7 +171,7 @@ def _spread(
     if keys is not None:
         return _Spread(_by_key(frame, keys.columns, n_partitions))
     if bound.partition:
-        frame, columns = _with_computed_keys(events, bound)
+        frame, columns = with_computed_keys(events, bound)
         return _Spread(_by_key(frame, columns, n_partitions))
     schema = bound.schema
     reach = timecut.widest([timecut.margins(bound, timed_out=timed_out) for bound in bounds])
@@ -210,7 +210,7 @@ def _keys(bound: BoundQuery, source: Source, *, infer: bool = True) -> Keys | No
     return None if inferred is None else inferred_keys(bound, inferred, source)
 
 
-def _with_computed_keys(events: Events, bound: BoundQuery) -> tuple[DataFrame, list[Column]]:
+def with_computed_keys(events: Events, bound: BoundQuery) -> tuple[DataFrame, list[Column]]:
     """The events with a column for each key of SAME, which Python computes in a pass of its own."""
     added = [pa.field(name, arrow) for name, arrow in KeyComputation.fields(bound)]
     columns = spark.StructType(
@@ -222,7 +222,7 @@ def _with_computed_keys(events: Events, bound: BoundQuery) -> tuple[DataFrame, l
     return through(events.frame, operator, columns), [named(f.name) for f in added]
 
 
-def _placed(bound: BoundQuery, keys: Keys | None) -> Column:
+def in_place(bound: BoundQuery, keys: Keys | None) -> Column:
     """The condition that an event has a time, a type and a key, as far as Spark can tell."""
     condition = named(bound.schema.time).isNotNull()
     if bound.schema.type is not None:
@@ -248,7 +248,7 @@ def _counts(bound: BoundQuery, keys: Keys | None) -> list[Column]:
     ]
 
 
-def _pruned(schema: FrameSchema, bounds: Sequence[BoundQuery]) -> tuple[FrameSchema, tuple[BoundQuery, ...]]:
+def pruned(schema: FrameSchema, bounds: Sequence[BoundQuery]) -> tuple[FrameSchema, tuple[BoundQuery, ...]]:
     """The columns that the queries need, and the queries over them.
 
     Raises:
@@ -267,5 +267,4 @@ def _pruned(schema: FrameSchema, bounds: Sequence[BoundQuery]) -> tuple[FrameSch
             name: {f.name: fields[f.name] for f in kept if f.name in fields} for name, fields in events.per_type.items()
         },
     )
-    pruned = FrameSchema(events, arrow, spark.StructType(kept))
-    return pruned, tuple(replace(bound, schema=events) for bound in bounds)
+    return FrameSchema(events, arrow, spark.StructType(kept)), tuple(replace(bound, schema=events) for bound in bounds)

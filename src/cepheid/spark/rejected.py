@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyspark.sql import types as spark
 
 from cepheid.engine.outputs import NULL_KEY
 from cepheid.engine.rejected import missing_keys
+from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery
 from cepheid.spark.batch import declared_schema_of
@@ -38,24 +39,42 @@ class RejectedEvents:
             if not given.num_rows:
                 continue
             table = pa.Table.from_batches([given])
-            batch = read_events(table, self.bound.schema)
-            positions, names = missing_keys(self.bound, batch)
-            rows = batch.rows_of(positions).tolist()
-            reasons = {row: (name, NULL_KEY) for row, name in zip(rows, names, strict=True)}
-            bad = batch.rejected
-            for row, column, reason in zip(bad.rows.tolist(), bad.columns, bad.reasons, strict=True):
-                reasons[row] = (column, reason)
+            reasons = reasons_of(self.bound, read_events(table, self.bound.schema))
             if reasons:
-                yield from self._told(table, reasons).to_batches()
+                yield from told(table, reasons, self.output).to_batches()
 
-    def _told(self, table: Any, reasons: dict[int, tuple[str, str]]) -> Any:
-        rows = sorted(reasons)
-        taken = table.take(pa.array(rows, pa.int64())).combine_chunks()
-        arrays = [column.chunk(0) if column.num_chunks else pa.nulls(0, column.type) for column in taken.columns]
-        event = pa.StructArray.from_arrays(arrays, fields=list(taken.schema))
-        columns, said = zip(*(reasons[row] for row in rows), strict=True)
-        told = pa.table([event, pa.array(columns, pa.string()), pa.array(said, pa.string())], self.output.names)
-        return as_declared(told, self.output)
+
+def reasons_of(bound: BoundQuery, batch: EventBatch) -> dict[int, tuple[str, str]]:
+    """Row of an event that cannot be placed -> the column at fault, and the reason.
+
+    Args:
+        bound: the query that reads the events.
+        batch: as they were read.
+    """
+    positions, names = missing_keys(bound, batch)
+    rows = batch.rows_of(positions).tolist()
+    reasons = {row: (name, NULL_KEY) for row, name in zip(rows, names, strict=True)}
+    bad = batch.rejected
+    for row, column, reason in zip(bad.rows.tolist(), bad.columns, bad.reasons, strict=True):
+        reasons[row] = (column, reason)
+    return reasons
+
+
+def told(table: Any, reasons: Mapping[int, tuple[str, str]], output: Any) -> Any:
+    """Rejected events as a table.
+
+    Args:
+        table: all events.
+        reasons: as `reasons_of` gives them.
+        output: the Arrow schema of the result: the event as a struct, the column at fault, and the reason.
+    """
+    rows = sorted(reasons)
+    taken = table.take(pa.array(rows, pa.int64())).combine_chunks()
+    arrays = [column.chunk(0) if column.num_chunks else pa.nulls(0, column.type) for column in taken.columns]
+    event = pa.StructArray.from_arrays(arrays, fields=list(taken.schema))
+    columns, said = zip(*(reasons[row] for row in rows), strict=True)
+    result = pa.table([event, pa.array(columns, pa.string()), pa.array(said, pa.string())], output.names)
+    return as_declared(result, output)
 
 
 def rejected(events: Events, bound: BoundQuery) -> DataFrame:
@@ -67,15 +86,18 @@ def rejected(events: Events, bound: BoundQuery) -> DataFrame:
     """
     while bound.inner is not None:
         bound = bound.inner
-    fields = [spark.StructField(f.name, f.dataType, True) for f in events.schema.spark.fields]
-    text = spark.StringType()
-    declared, output = declared_schema_of(
-        spark.StructType(
-            [
-                spark.StructField("event", spark.StructType(fields), True),
-                spark.StructField("column", text, True),
-                spark.StructField("reason", text, True),
-            ]
-        )
-    )
+    declared, output = declared_schema_of(rejected_columns(events.schema.spark))
     return through(events.frame, RejectedEvents(bound, output), declared)
+
+
+def rejected_columns(events: spark.StructType) -> spark.StructType:
+    """The columns of rejected events, which have these columns themselves."""
+    fields = [spark.StructField(f.name, f.dataType, True) for f in events.fields]
+    text = spark.StringType()
+    return spark.StructType(
+        [
+            spark.StructField("event", spark.StructType(fields), True),
+            spark.StructField("column", text, True),
+            spark.StructField("reason", text, True),
+        ]
+    )

@@ -1,0 +1,251 @@
+"""How a streaming DataFrame of events becomes a streaming DataFrame of matches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark
+from pyspark.sql.streaming.state import GroupStateTimeout
+
+from cepheid.engine.outputs import LATE, MATCHES, REJECTED, TIMED_OUT
+from cepheid.engine.settings import Settings
+from cepheid.engine.stream import Stream
+from cepheid.errors import NotSupportedError
+from cepheid.events.schema import Schema
+from cepheid.events.types import TEXT
+from cepheid.language.bound import BoundQuery
+from cepheid.language.check import check
+from cepheid.language.partition import inferred_partition
+from cepheid.language.printer import print_query
+from cepheid.language.results import SCALARS
+from cepheid.spark import batch
+from cepheid.spark.admission import admitted, may_drop_events
+from cepheid.spark.frames import Events
+from cepheid.spark.keys import Keys, inferred_keys, same_keys
+from cepheid.spark.pushdown import Source
+from cepheid.spark.rejected import rejected_columns
+from cepheid.spark.shipment import through
+from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of, labels
+from cepheid.spark.streams.delay import after_the_watermark, never_dropped
+from cepheid.spark.streams.outputs import StreamOutputs
+from cepheid.spark.streams.packs import BEAT, SOURCE, Packing, Unpacking
+from cepheid.spark.streams.shipment import RESULTS, STATE, StateShipment
+from cepheid.spark.streams.state import described
+from cepheid.spark.streams.step import BucketStep
+from cepheid.spark.values import named
+
+_log = logging.getLogger("cepheid.spark")
+
+
+@dataclass(frozen=True)
+class StreamedEvents:
+    """Events of one or several streams.
+
+    Attributes:
+        events: they, with a column of event time that Spark follows, and `SOURCE` where there are several streams.
+        event_time: the name of the column of event time.
+        delays_us: for each stream, how much later than newer ones an event may come and still be on time.
+        sources: what the streams are called.
+        idle_us: the wall clock goes on with the watermark after so long without an event; None for never.
+    """
+
+    events: Events
+    event_time: str
+    delays_us: tuple[int, ...]
+    sources: tuple[str, ...]
+    idle_us: int | None = None
+
+
+def detect_stream(
+    streamed: StreamedEvents,
+    bound: BoundQuery,
+    *,
+    asked: frozenset[str] | None,
+    n_buckets: int | None,
+    settings: Settings,
+    described_by: Mapping[str, object],
+) -> DataFrame | StreamOutputs:
+    """The matches of a bound query, its parameters filled in, in streams; see `cepheid.spark.detect.detect`.
+
+    Args:
+        streamed: the events.
+        bound: the query.
+        asked: the outputs that are asked for; None for the matches alone.
+        n_buckets: how many buckets the keys are hashed to.
+        settings: how much a bucket may hold.
+        described_by: what else the state depends on, by name.
+    """
+    outputs = asked or frozenset({MATCHES})
+    if TIMED_OUT in outputs:
+        raise NotSupportedError(
+            "a stream cannot tell what timed out yet",
+            remedy="ask for the outputs matches, late and rejected, or use a batch DataFrame",
+            origin=bound.origin,
+        )
+    _require_bounded(bound)
+    whole = streamed.events.schema
+    source = Source(spark.StructType(whole.spark.fields))
+    keys = _keys(bound, source)
+    # Late and rejected events are shown whole, and with FROM the inner query reads what this one does not name.
+    narrow = bound.inner is None and outputs == {MATCHES}
+    pruned, (kept,) = batch.pruned(whole, [bound if narrow else replace(bound, returns=())])
+    if not narrow:
+        kept = bound
+    texts = () if whole.events.order else _texts(pruned.events)
+    if not whole.events.order:
+        order = [dict((b, a) for a, b in texts).get(name, name) for name in pruned.events.fields]
+        fields = {**pruned.events.fields, **{name: TEXT for name, _ in texts}}
+        ordered = replace(pruned.events, fields=fields, order=tuple(order))
+    else:
+        ordered = pruned.events
+    n_buckets = _n_buckets(bound, keys, n_buckets)
+    # What cannot run is refused before anything does.
+    matches = Stream(kept, pruned.arrow, settings).output
+    result, names = _results(matches, whole.spark, outputs)
+    declared, output = batch.declared_schema_of(result)
+    packing = Packing(
+        pruned.arrow,
+        texts,
+        pruned.events.time,
+        pruned.events.time_unit,
+        labels(n_buckets),
+        n_sources=len(streamed.sources),
+        beats=streamed.idle_us is not None,
+    )
+    step = BucketStep(
+        kept,
+        ordered,
+        pruned.arrow,
+        packing.packed,
+        asked=described(
+            print_query(bound.query),
+            **described_by,
+            the_columns=", ".join(f"{f.name} {f.type}" for f in pruned.arrow),
+            the_number_of_buckets=n_buckets,
+            the_streams=", ".join(streamed.sources),
+        ),
+        outputs={name: batch.declared_schema_of(columns)[1] for name, columns in names.items()},
+        tagged=output if asked is not None else None,
+        delays_us=streamed.delays_us,
+        idle_us=streamed.idle_us,
+        sources=streamed.sources,
+        # With beats there is something in every micro-batch, and each bucket is called in it.
+        deadlines=streamed.idle_us is None,
+        tie_keys=None if whole.events.order else () if keys is None else keys.names,
+        settings=settings,
+    )
+    placed = _placed(streamed, bound, keys, n_buckets, outputs)
+    found = _stepped(_packed(placed, pruned.spark.names, packing), step, streamed.delays_us)
+    rows = through(found, Unpacking(output), declared)
+    return rows if asked is None else StreamOutputs.of(rows, {name: names[name].names for name in names})
+
+
+def _require_bounded(bound: BoundQuery) -> None:
+    check(bound, stream=True)
+    if bound.inner is not None:
+        _require_bounded(bound.inner)
+
+
+def _keys(bound: BoundQuery, source: Source) -> Keys | None:
+    """The keys of which events with different values never meet; None where there are none that Spark computes."""
+    if bound.inner is not None:
+        return None
+    if bound.partition:
+        return same_keys(bound, source)
+    inferred = inferred_partition(bound)
+    return None if inferred is None else inferred_keys(bound, inferred, source)
+
+
+def _n_buckets(bound: BoundQuery, keys: Keys | None, asked: int | None) -> int:
+    if keys is not None or (bound.partition and bound.inner is None):
+        return asked or N_BUCKETS
+    _log.warning(
+        "all events go through one bucket, on one core: %s",
+        "they are matches of another query (FROM)"
+        if bound.inner is not None
+        else "the pattern has no SAME; add SAME[...] if the events of a match share a key",
+    )
+    return 1
+
+
+def _texts(events: Schema) -> tuple[tuple[str, str], ...]:
+    """Names of columns of texts -> the columns whose values they stand for: lists, structs and the like."""
+    return tuple((f"cepheid text of {name}", name) for name, t in events.fields.items() if t.kind not in SCALARS)
+
+
+def _results(
+    matches: Any, events: spark.StructType, outputs: frozenset[str]
+) -> tuple[spark.StructType, dict[str, spark.StructType]]:
+    """The columns of the result, and those of each output."""
+    columns: dict[str, spark.StructType] = {}
+    if MATCHES in outputs:
+        columns[MATCHES] = batch.declared_schema(matches)[0]
+    nullable = spark.StructType([spark.StructField(f.name, f.dataType, True) for f in events.fields])
+    if LATE in outputs:
+        columns[LATE] = nullable
+    if REJECTED in outputs:
+        columns[REJECTED] = rejected_columns(nullable)
+    if outputs == {MATCHES}:
+        return columns[MATCHES], columns
+    fields = [spark.StructField("output", spark.StringType(), True)]
+    fields += [spark.StructField(name, struct, True) for name, struct in columns.items()]
+    return spark.StructType(fields), columns
+
+
+def _placed(
+    streamed: StreamedEvents, bound: BoundQuery, keys: Keys | None, n_buckets: int, outputs: frozenset[str]
+) -> DataFrame:
+    """The events that can matter, with the number of their bucket."""
+    frame = streamed.events.frame
+    innermost = bound
+    while innermost.inner is not None:
+        innermost = innermost.inner
+    source = Source(spark.StructType(streamed.events.schema.spark.fields))
+    conditions: list[Column] = []
+    in_place = batch.in_place(innermost, keys)
+    fits = admitted(innermost, source) if may_drop_events(innermost) else None
+    if LATE not in outputs:
+        # Late events that fit nothing are shown, too.
+        wanted = in_place if fits is None else in_place & fits
+        conditions.append(wanted if REJECTED not in outputs else F.coalesce(wanted | ~in_place, F.lit(True)))
+    elif REJECTED not in outputs:
+        conditions.append(in_place)
+    for condition in conditions:
+        frame = frame.where(after_the_watermark(streamed.event_time, condition))
+    columns: Sequence[Column] = keys.columns if keys is not None else ()
+    if not columns and bound.partition and bound.inner is None:
+        wider = replace(streamed.events.schema, spark=frame.schema)
+        frame, columns = batch.with_computed_keys(Events(frame, wider), bound)
+    return frame.withColumn(BUCKET, bucket_of(columns, n_buckets))
+
+
+def _packed(frame: DataFrame, names: Sequence[str], packing: Packing) -> DataFrame:
+    further = [BUCKET, *([SOURCE] if packing.n_sources > 1 else [])]
+    chosen = frame.select(*(named(name) for name in (*names, *further)))
+    if packing.beats:
+        chosen = chosen.withColumn(BEAT, F.lit(None).cast("long")).union(_beats(chosen))
+    fields = spark.StructType(
+        [spark.StructField("bucket", spark.IntegerType()), spark.StructField("payload", spark.BinaryType())]
+    )
+    return through(chosen, packing, fields)
+
+
+def _beats(events: DataFrame) -> DataFrame:
+    """A row a second with the time on the wall clock, and NULL in the columns of events."""
+    rate = events.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+    nothing = [F.lit(None).cast(field.dataType).alias(field.name) for field in events.schema.fields]
+    return rate.select(*nothing, F.unix_micros("timestamp").alias(BEAT))
+
+
+def _stepped(packs: DataFrame, step: BucketStep, delays_us: Sequence[int]) -> DataFrame:
+    """The packs through the operator that keeps the state of buckets."""
+    timeout = GroupStateTimeout.EventTimeTimeout if step.deadlines else GroupStateTimeout.NoTimeout
+    seen = packs.select(F.col("bucket"), F.col("payload"), never_dropped(delays_us))
+    return seen.groupBy("bucket").applyInPandasWithState(
+        StateShipment.of(step), RESULTS, STATE, "append", timeout
+    )

@@ -1,0 +1,61 @@
+"""The operator on buckets as Spark calls it: shipped as bytes, opened once in each worker."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from cepheid.spark.shipment import Shipment
+from cepheid.spark.streams.step import BucketStep
+
+RESULTS = "bucket int, payload binary"
+"""The columns in which Spark gets what a bucket gives."""
+
+STATE = "state binary"
+"""The columns of Spark's state store."""
+
+_MOST_OPENED = 16
+_opened: OrderedDict[bytes, BucketStep] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class StateShipment:
+    """A `BucketStep` as bytes; callable as `applyInPandasWithState` wants it.
+
+    Attributes:
+        shipment: the operator, packed.
+        digest: a hash of it.
+    """
+
+    shipment: Shipment
+    digest: bytes
+
+    @classmethod
+    def of(cls, step: BucketStep) -> StateShipment:
+        """Pack an operator."""
+        shipment = Shipment.of(step, ())
+        return cls(shipment, hashlib.blake2b(shipment.payload, digest_size=16).digest())
+
+    def open(self) -> BucketStep:
+        """The operator; the same one for every bucket and micro-batch of a worker.
+
+        Raises:
+            SetupError: it was packed by another version of cepheid.
+        """
+        step = _opened.get(self.digest)
+        if step is None:
+            step = _opened[self.digest] = self.shipment.open()
+            if len(_opened) > _MOST_OPENED:
+                _opened.popitem(last=False)
+        return step
+
+    def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], group: Any) -> Iterator[pd.DataFrame]:
+        """Run the operator on one bucket."""
+        payloads = [payload for frame in frames for payload in frame["payload"]]
+        for result in self.open()(self.digest, int(key[0]), payloads, group):
+            yield pd.DataFrame({"bucket": pd.Series([int(key[0])], dtype="int32"), "payload": [result]})

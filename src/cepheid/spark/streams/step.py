@@ -1,0 +1,206 @@
+"""What an executor does with one bucket in one micro-batch: events in, what is decided out, the rest kept.
+
+Memory: the events of one bucket in one micro-batch, and what the bucket holds, are in the memory of the worker at a
+time. A micro-batch is as large as the source makes it (``maxFilesPerTrigger``, ``maxOffsetsPerTrigger``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engine.outputs import LATE, MATCHES, REJECTED
+from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.snapshot import unpacked
+from cepheid.engine.stream import Stream
+from cepheid.events.batch import EventBatch
+from cepheid.events.ingest import read_events
+from cepheid.events.schema import Schema
+from cepheid.language.bound import BoundQuery
+from cepheid.spark.operator import OUTPUT_BATCH_ROWS, as_declared
+from cepheid.spark.rejected import reasons_of, told
+from cepheid.spark.streams import packs, state
+from cepheid.spark.streams.clock import Clock, Heard, reported_us
+
+_log = logging.getLogger("cepheid.spark")
+
+
+@dataclass(frozen=True)
+class BucketStep:
+    """Runs a query over the events of a bucket; runs on the executors.
+
+    Attributes:
+        bound: the query.
+        schema: of the events as they are packed, with the columns that order those of one time.
+        columns: the Arrow schema of the events themselves.
+        packed: that of packs, with the texts that order events whose values have no order.
+        asked: what the state depends on, by name (`state.require_same`).
+        outputs: the Arrow schema of each output that is asked for, as Spark expects it.
+        tagged: the Arrow schema of rows of several outputs; None where there are the matches alone.
+        delays_us, idle_us: see `cepheid.spark.streams.clock.Clock`.
+        sources: what the streams are called that the events come from.
+        deadlines: Spark is to call again when its watermark has moved, while something is held.
+        tie_keys: columns of which events with different values never meet, where ties are to be told; else None.
+        settings: how much may be held in a bucket.
+    """
+
+    bound: BoundQuery
+    schema: Schema
+    columns: Any
+    packed: Any
+    asked: Mapping[str, str]
+    outputs: Mapping[str, Any]
+    tagged: Any
+    delays_us: tuple[int, ...]
+    idle_us: int | None = None
+    sources: tuple[str, ...] = ("",)
+    deadlines: bool = True
+    tie_keys: tuple[str, ...] | None = None
+    settings: Settings = DEFAULTS
+
+    def __call__(self, run: bytes, bucket: int, payloads: Sequence[bytes], group: Any) -> Iterator[bytes]:
+        """One bucket in one micro-batch.
+
+        Args:
+            run: what tells this operator from others in the same process.
+            bucket: its key.
+            payloads: its packs; none where Spark calls because its watermark has moved.
+            group: Spark's state of the bucket.
+
+        Returns:
+            Record batches as bytes: of the matches, or of `tagged`.
+
+        Raises:
+            DataError: the state was made by another query; a value cannot be worked with, or a function fails.
+            CapacityError: more would be held than the settings allow.
+        """
+        kept = state.read(group.get[0]) if group.exists else None
+        if kept is not None:
+            state.require_same(kept.asked, self.asked)
+        stream = self._stream(kept, (run, bucket))
+        reported_ms = group.getCurrentWatermarkMs()
+        stream.watermark_us = max(stream.watermark_us, reported_us(reported_ms))
+        parts = [packs.unpack(payload, self.packed) for payload in payloads]
+        found = {}
+        if any(part.events is not None for part in parts):
+            batch = read_events(packs.table_of(parts, self.packed), self.schema)
+            self._tell_ties(batch)
+            late = stream.push(batch)
+            found[LATE] = self._late(late)
+            found[REJECTED] = self._rejected(batch)
+        clock = Clock.of(len(self.delays_us)) if kept is None else kept.clock
+        heard = reduce(Heard.and_also, [p.heard for p in parts], Heard((None,) * len(self.delays_us)))
+        clock = clock.after(heard, reported_ms, self.delays_us)
+        n_dropped = stream.n_dropped
+        found[MATCHES] = stream.advance(clock.watermark_us(reported_ms, self.idle_us))
+        self._tell(stream, clock, stream.n_dropped - n_dropped)
+        token = uuid4().hex
+        group.update((state.written(state.Kept(self.asked, token, clock, stream.snapshot({}))),))
+        if self.deadlines and not stream.is_empty:
+            group.setTimeoutTimestamp(max(1, reported_ms))
+        state.WARM.put((run, bucket), token, stream)
+        for name, table in found.items():
+            if table is not None and table.num_rows and name in self.outputs:
+                yield from self._written(name, as_declared(table, self.outputs[name]))
+
+    def _stream(self, kept: state.Kept | None, bucket: object) -> Stream:
+        warm = None if kept is None else state.WARM.take(bucket, kept.token)
+        if warm is not None:
+            return warm
+        stream = Stream(self.bound, self.columns, self.settings)
+        if kept is not None:
+            said, tables = unpacked(kept.snapshot)
+            stream.restore(said, tables, self.schema)
+        return stream
+
+    def _late(self, late: Any) -> Any:
+        if LATE in self.outputs:
+            return late.select(self.columns.names)
+        if late.num_rows:
+            _log.warning(
+                "%d events came after the watermark had passed them, and are in no match; ask for the output late to "
+                "see them, or give a greater watermark=",
+                late.num_rows,
+            )
+        return None
+
+    def _rejected(self, batch: EventBatch) -> Any:
+        if REJECTED in self.outputs:
+            reasons = reasons_of(_innermost(self.bound), batch)
+            events = batch.table.select(self.columns.names)
+            return told(events, reasons, self.outputs[REJECTED]) if reasons else None
+        if len(batch.rejected):
+            _log.warning(
+                "%d events cannot be placed and were left out (%s); ask for the output rejected to see them",
+                len(batch.rejected),
+                batch.rejected.reasons[0],
+            )
+        return None
+
+    def _tell_ties(self, batch: EventBatch) -> None:
+        if self.tie_keys is None:
+            return
+        alike = batch.time_us[1:] == batch.time_us[:-1]
+        if alike.any():
+            rows = batch.rows_of(np.flatnonzero(alike))
+            after = batch.rows_of(np.flatnonzero(alike) + 1)
+            same = np.ones(len(rows), np.bool_)
+            for name in self.tie_keys:
+                column = batch.table.column(name)
+                equal = pa.compute.equal(column.take(pa.array(rows)), column.take(pa.array(after)))
+                same &= equal.fill_null(False).to_numpy()
+            if same.any():
+                _log.warning(
+                    "%d of %d events share their time with another%s; they are ordered by the values of all columns. "
+                    "Name the columns that order them as order=.",
+                    int(same.sum()),
+                    len(batch),
+                    " of the same key" if self.tie_keys else "",
+                )
+
+    def _tell(self, stream: Stream, clock: Clock, n_dropped: int) -> None:
+        if n_dropped:
+            _log.warning(
+                "%d partial matches were dropped, so matches may be missing: max_partial_matches of the settings, in %s",
+                n_dropped,
+                self.bound.text,
+            )
+        if clock.unheard and stream.n_waiting:
+            _log.warning(
+                "%d events wait because the watermark stands still: no event has come from %s; idle_flush= lets the "
+                "clock run on without them",
+                stream.n_waiting,
+                ", ".join(self.sources[number] for number in clock.unheard),
+            )
+
+    def _written(self, name: str, table: Any) -> Iterator[bytes]:
+        if self.tagged is not None:
+            table = _tagged(name, table, self.tagged)
+        for batch in table.combine_chunks().to_batches(max_chunksize=OUTPUT_BATCH_ROWS):
+            yield bytes(batch.serialize())
+
+
+def _tagged(name: str, table: Any, schema: Any) -> Any:
+    """The rows of one output as rows of all: its name, and a struct for each output."""
+    columns = [pa.array([name] * table.num_rows, pa.string())]
+    for field in list(schema)[1:]:
+        if field.name == name:
+            whole = table.combine_chunks()
+            arrays = [c.chunk(0) if c.num_chunks else pa.array([], c.type) for c in whole.columns]
+            columns.append(pa.StructArray.from_arrays(arrays, fields=list(field.type)))
+        else:
+            columns.append(pa.nulls(table.num_rows, field.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _innermost(bound: BoundQuery) -> BoundQuery:
+    while bound.inner is not None:
+        bound = bound.inner
+    return bound
