@@ -7,7 +7,6 @@ import sys
 
 from pyspark.sql import Observation, SparkSession
 
-from cepheid.errors import NotSupportedError
 from cepheid.spark.detect import detect
 
 ROWS = [(i, i * 10, "ABC"[i % 3], i // 3 % 4, i) for i in range(300)]
@@ -36,10 +35,19 @@ def main() -> None:
     kinds = {name: frame.where(frame.kind == name).drop("kind") for name in "ABC"}
     del columns["type"]
     found["by_type"] = sorted(map(list, detect(kinds, KEYED, **columns).collect()))
-    try:
-        detect(spark.readStream.format("rate").load(), "PATTERN SEQ(* a, * b) WITHIN 5 s", time="timestamp")
-    except NotSupportedError as error:
-        found["stream"] = error.message
+    folder = sys.argv[1]
+    frame.repartition(2).write.parquet(f"{folder}/stream")
+    stream = spark.readStream.schema(frame.schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/stream")
+    columns["type"] = "kind"
+    # The files come in any order: an event may be later than all others.
+    matches = detect(stream, KEYED, watermark="1 hour", partitions=2, **columns)
+    writer = matches.writeStream.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True)
+    writer.format("parquet").option("path", f"{folder}/matches").start().awaitTermination()
+    found["n_decided_at_first"] = spark.read.schema(matches.schema).parquet(f"{folder}/matches").count()
+    last = spark.createDataFrame([(300, 10_000_000, "D", 0, 0)], frame.schema)
+    last.write.mode("append").parquet(f"{folder}/stream")
+    writer.format("parquet").option("path", f"{folder}/matches").start().awaitTermination()
+    found["stream"] = sorted(map(list, spark.read.parquet(f"{folder}/matches").collect()))
     print(json.dumps(found))
     spark.stop()
 

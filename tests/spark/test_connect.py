@@ -47,4 +47,5 @@ def test_detect_works_over_spark_connect(tmp_path: Path):
     assert found["keyed"] == found["by_type"] == [pair for pair in expected if pair[0] > 5]
     assert found["unkeyed"] == [pair for pair in expected if pair[0] + 1 > 5]
     assert found["n_events"] == 300
-    assert "streaming" in found["stream"]
+    assert found["n_decided_at_first"] == 0
+    assert found["stream"] == found["keyed"]

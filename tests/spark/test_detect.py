@@ -396,11 +396,6 @@ def test_faults_are_told_before_anything_runs(spark, frame: DataFrame):
     assert detect(months, f"{QUERY} RETURN a.id AS a", **COLUMNS).columns == ["a"]
 
 
-def test_streams_are_refused(spark):
-    with pytest.raises(NotSupportedError, match="readStream"):
-        detect(spark.readStream.format("rate").load(), "PATTERN SEQ(* a, * b) WITHIN 5 s", time="timestamp")
-
-
 def test_an_executor_with_another_version_says_so(frame: DataFrame):
     shipment = Shipment("0.0.0", b"", tuple(frame.columns))
     with pytest.raises(SetupError, match="driver runs"):

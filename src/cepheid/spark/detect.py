@@ -7,10 +7,10 @@ from typing import overload
 
 from pyspark.sql import DataFrame, Observation
 
-from cepheid.engine.outputs import Outputs, asked_outputs
+from cepheid.engine.outputs import STREAM_NAMES, Outputs, asked_outputs
 from cepheid.engine.session import prepare
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
-from cepheid.errors import NotSupportedError, QueryError, SchemaError
+from cepheid.errors import QueryError, SchemaError
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
@@ -19,6 +19,16 @@ from cepheid.spark import batch
 from cepheid.spark.frames import Events, events_of, events_of_types
 from cepheid.spark.outputs import DetectedOutputs, detect_outputs, detect_outputs_of_set
 from cepheid.spark.query_sets import Detected, detect_set
+from cepheid.spark.streams.delay import Length
+from cepheid.spark.streams.detect import detect_stream
+from cepheid.spark.streams.given import (
+    Columns,
+    are_streams,
+    named_columns,
+    query_of_stream,
+    refuse_what_is_for_streams,
+    streamed_events,
+)
 
 
 @overload
@@ -37,6 +47,8 @@ def detect(
     observation: Observation | None = None,
     outputs: None = None,
     settings: Settings = ...,
+    watermark: Length | None = None,
+    idle_flush: Length | None = None,
 ) -> DataFrame: ...
 
 
@@ -56,6 +68,8 @@ def detect(
     observation: Observation | None = None,
     outputs: None = None,
     settings: Settings = ...,
+    watermark: Length | None = None,
+    idle_flush: Length | None = None,
 ) -> Detected: ...
 
 
@@ -75,6 +89,8 @@ def detect(
     observation: Observation | None = None,
     outputs: str | Collection[str],
     settings: Settings = ...,
+    watermark: Length | None = None,
+    idle_flush: Length | None = None,
 ) -> Outputs: ...
 
 
@@ -94,6 +110,8 @@ def detect(
     observation: Observation | None = None,
     outputs: str | Collection[str],
     settings: Settings = ...,
+    watermark: Length | None = None,
+    idle_flush: Length | None = None,
 ) -> DetectedOutputs: ...
 
 
@@ -112,8 +130,10 @@ def detect(
     observation: Observation | None = None,
     outputs: str | Collection[str] | None = None,
     settings: Settings = DEFAULTS,
+    watermark: Length | None = None,
+    idle_flush: Length | None = None,
 ) -> DataFrame | Detected | Outputs | DetectedOutputs:
-    """The matches of a pattern query in the events of a DataFrame (or of several).
+    """The matches of a pattern query in the events of a DataFrame (or of several), batch or streaming.
 
     The query and its columns are checked at once; nothing runs before the result is asked for. Conditions on one event
     and the columns that the query names go into Spark's own plan, so that only events that can matter are shuffled.
@@ -122,6 +142,10 @@ def detect(
     by time, if it has a window in time and no skips; else all its events go through one partition, and a warning is
     logged. How many partitions there are is Spark's choice (``spark.sql.shuffle.partitions``, fewer under adaptive
     execution): each is held in memory by one worker, see `cepheid.spark.operator`.
+
+    In streaming DataFrames, a match comes in the first micro-batch after which the watermark has reached its decision
+    point: its last event, or, where something must not come or a loop may go on, the end of its window. Its state is in
+    Spark's checkpoint, in a fixed number of buckets of keys.
 
     Args:
         events: a DataFrame, or event type -> DataFrame. Works with Spark Connect, too.
@@ -136,13 +160,20 @@ def detect(
         parameters: values for the query's ``:parameters``.
         catalog: registered functions and stores that the query names. Functions travel to the executors by value.
         queries: the queries whose matches may be the events of this one or of each other (``FROM name``), by name.
-        partitions: how many partitions to use; default Spark's choice.
+        partitions: how many partitions to use; default Spark's choice. For streams, how many buckets the keys are
+            hashed to, default 16; it cannot change under a checkpoint.
         observation: counts the events as they are read: ``n_events``, ``n_without_time``, ``n_without_type``, and
             ``n_without_key`` (NULL in SAME, so in no partition). Spark then reads every event. With ``outputs``, it
-            comes with the matches.
-        outputs: some of ``matches``, ``timed_out`` and ``rejected``; without it, the matches alone.
+            comes with the matches. Not for streams.
+        outputs: some of ``matches``, ``timed_out`` and ``rejected``; without it, the matches alone. For streams
+            ``late``, too, and no ``timed_out``.
         settings: how much a query may hold in each task: `cepheid.Settings`. What is dropped is told in the logs of the
             executors; a `cepheid.errors.CapacityError` fails the task.
+        watermark: for streams: how much later than newer ones an event may come and still be on time (``"10 seconds"``,
+            a timedelta, or a number in ``time_unit``). What comes later is late, and in no match. Without it,
+            the delay of the `withWatermark` that was called on the time column.
+        idle_flush: for streams: when nothing has moved the watermark for so long, it goes on with the wall clock, so
+            that what is open is decided. None: it stands still until there are events.
 
     Returns:
         One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
@@ -150,7 +181,8 @@ def detect(
         For a set of queries, a dict from the name of each to such a DataFrame: queries with the same partition are
         found in one pass, whose rows are persisted until `Detected.unpersist` is called. With ``outputs``,
         `cepheid.Outputs` in place of each DataFrame of matches: DataFrames under those names, each found in a pass of
-        its own when it is used. Of ``rejected`` the columns are ``event`` (a struct of all columns of the event),
+        its own when it is used; for streams it is a `cepheid.spark.streams.outputs.StreamOutputs`, which has them as
+        one stream, too. Of ``rejected`` the columns are ``event`` (a struct of all columns of the event),
         ``column`` (the one at fault) and ``reason``.
 
     Warns:
@@ -161,31 +193,40 @@ def detect(
         SchemaError: a column is missing, has a clashing type, or a type that its role does not take; ``partitions`` is
             no whole number from 1; there is no such output.
         ParameterError: a parameter is missing, unknown or of the wrong type.
-        NotSupportedError: the DataFrame is a stream, or the query has a meaning that this version cannot run.
+        NotSupportedError: the query has a meaning that this version cannot run, in streams perhaps.
     """
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise SchemaError(f"partitions= is {partitions!r}", remedy="give a whole number from 1, or leave it out")
     require_settings(settings)
-    asked = None if outputs is None else asked_outputs(outputs)
     names = (order,) if isinstance(order, str) else tuple(order or ())
     read = query if isinstance(query, QuerySet) else Query.of(query)
-    origin = None if isinstance(read, QuerySet) else read.origin
-    if isinstance(events, Mapping):
-        for frame in events.values():
-            _check_frame(frame, origin)
-        source = events_of_types(events, time=time, time_unit=time_unit, type=type, order=names)
-    else:
-        _check_frame(events, origin)
-        source = events_of(events, time=time, time_unit=time_unit, type=type, order=names)
+    given: Columns = {"time": time, "time_unit": time_unit, "type": type, "order": names}
+    if are_streams(events):
+        one = query_of_stream(read, observation)
+        asked = None if outputs is None else asked_outputs(outputs, STREAM_NAMES)
+        streamed = streamed_events(events, given, watermark=watermark, idle_flush=idle_flush)
+        bound = bind_to(streamed.events, one, parameters or {}, catalog_with(catalog, queries))
+        warn_of_no_matches(told(bound))
+        return detect_stream(
+            streamed,
+            bound,
+            asked=asked,
+            n_buckets=partitions,
+            settings=settings,
+            described_by={"the_parameters": sorted((parameters or {}).items()), **named_columns(given)},
+        )
+    refuse_what_is_for_streams(watermark, idle_flush)
+    asked = None if outputs is None else asked_outputs(outputs)
+    source = events_of_types(events, **given) if isinstance(events, Mapping) else events_of(events, **given)
     known = catalog_with(catalog, queries)
     if isinstance(read, QuerySet):
         bounds = with_values(read.bind(source.schema.events, known), parameters or {})
-        for name, one in bounds.items():
+        for name, bound in bounds.items():
             try:
-                _require_runs(one)
+                _require_runs(bound)
             except QueryError as error:
-                raise error.located(one.text, one.origin or name) from None
-        warn_of_no_matches([reason for one in bounds.values() for reason in told(one)])
+                raise error.located(bound.text, bound.origin or name) from None
+        warn_of_no_matches([reason for bound in bounds.values() for reason in told(bound)])
         if asked is not None:
             return detect_outputs_of_set(source, bounds, asked, partitions, observation, settings)
         return detect_set(source, bounds, n_partitions=partitions, observation=observation, settings=settings)
@@ -213,18 +254,3 @@ def _require_runs(bound: BoundQuery) -> None:
     if bound.inner is not None:
         _require_runs(bound.inner)
     prepare(bound)
-
-
-def _check_frame(frame: object, origin: str | None) -> None:
-    if not isinstance(frame, DataFrame):
-        raise SchemaError(
-            f"the events are a {frame.__class__.__name__}, not a Spark DataFrame",
-            remedy="use cep.match for a table in this process, or spark.createDataFrame(table)",
-        )
-    if frame.isStreaming:
-        raise NotSupportedError(
-            "the events are a streaming DataFrame, and this version detects patterns in batch DataFrames only",
-            remedy="read them with spark.read instead of spark.readStream (a job that runs again and again can read "
-            "what came since, and one window before it)",
-            origin=origin,
-        )

@@ -44,6 +44,17 @@ def events_of_types(
     schema = frame_schema_by_type(
         {name: frame.schema for name, frame in frames.items()}, time=time, time_unit=time_unit, type=type, order=order
     )
+    return Events(union_of_types(frames, schema), schema)
+
+
+def union_of_types(frames: Mapping[str, DataFrame], schema: FrameSchema, further: Sequence[str] = ()) -> DataFrame:
+    """The union of a DataFrame per event type in the columns of ``schema``.
+
+    Args:
+        frames: event type -> DataFrame.
+        schema: of the union.
+        further: columns that all of them have, which stand behind those of the schema.
+    """
     type_column = schema.events.type
     parts = []
     for name, frame in frames.items():
@@ -51,8 +62,8 @@ def events_of_types(
             (F.lit(name) if field.name == type_column else _taken(frame, field)).alias(field.name)
             for field in schema.spark.fields
         ]
-        parts.append(frame.select(*columns))
-    return Events(reduce(DataFrame.union, parts), schema)
+        parts.append(frame.select(*columns, *map(named, further)))
+    return reduce(DataFrame.union, parts)
 
 
 def _taken(frame: DataFrame, field: spark.StructField) -> Column:

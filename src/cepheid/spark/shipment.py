@@ -43,8 +43,7 @@ class Shipment:
     @classmethod
     def of(cls, operator: Operator, columns: Sequence[str]) -> Shipment:
         """Pack an operator."""
-        payload = cloudpickle.dumps(operator)  # type: ignore[no-untyped-call]
-        return cls(__version__, payload, tuple(columns))
+        return cls(__version__, packed(operator), tuple(columns))
 
     def open(self) -> Operator:
         """The operator.
@@ -52,18 +51,37 @@ class Shipment:
         Raises:
             SetupError: it was packed by another version of cepheid.
         """
-        # Before unpickling: what another version packed may not even unpickle here.
-        if self.version != __version__:
-            raise SetupError(
-                f"the driver runs cepheid {self.version}, but this executor has cepheid {__version__}",
-                remedy=f"install cepheid=={self.version} in the Python environment of every executor",
-            )
-        operator: Operator = pickle.loads(self.payload)
+        operator: Operator = opened(self.version, self.payload)
         return operator
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Open the shipment and run the operator on one partition."""
         return self.open()(batch.rename_columns(list(self.columns)) for batch in batches)
+
+
+def packed(operator: object) -> bytes:
+    """An operator as bytes."""
+    payload: bytes = cloudpickle.dumps(operator)  # type: ignore[no-untyped-call]
+    return payload
+
+
+def opened(version: str, payload: bytes) -> Any:
+    """What `packed` was given.
+
+    Args:
+        version: of the cepheid that packed it.
+        payload: the bytes.
+
+    Raises:
+        SetupError: it was packed by another version of cepheid.
+    """
+    # Before unpickling: what another version packed may not even unpickle here.
+    if version != __version__:
+        raise SetupError(
+            f"the driver runs cepheid {version}, but this executor has cepheid {__version__}",
+            remedy=f"install cepheid=={version} in the Python environment of every executor",
+        )
+    return pickle.loads(payload)
 
 
 def through(frame: DataFrame, operator: Operator, output: spark.StructType) -> DataFrame:

@@ -40,7 +40,7 @@ class Clock:
 
     Attributes:
         greatest_us: for each source, the greatest event time so far; None before its first event.
-        reached_us: what the events and Spark's watermark have said last of the watermark, us.
+        reached_us: where the watermark would be if the sources that have brought events were all, us.
         reached_at_us: the time on the wall clock when that last changed; None where no beat was heard since.
         beat_us: the last beat of the wall clock; None for none.
     """
@@ -66,7 +66,7 @@ class Clock:
         pairs = zip(self.greatest_us, heard.greatest_us, strict=True)
         greatest = tuple(_greater(*pair) for pair in pairs)
         own = [t - delay - 1 for t, delay in zip(greatest, delays_us, strict=True) if t is not None]
-        reached = max(min(own, default=BEFORE_ALL_US), reported_us(reported_ms), self.reached_us)
+        reached = max(min(own, default=BEFORE_ALL_US), reported_us(reported_ms))
         beat = _greater(self.beat_us, heard.beat_us)
         since = beat if reached != self.reached_us or self.reached_at_us is None else self.reached_at_us
         return Clock(greatest, reached, since, beat)
@@ -82,8 +82,7 @@ class Clock:
             idle_us: how long the wall clock must go on without anything that moves the watermark before the
                 watermark goes on with it; None for never.
         """
-        whole = all(greatest is not None for greatest in self.greatest_us)
-        told = self.reached_us if whole else reported_us(reported_ms)
+        told = reported_us(reported_ms) if self.unheard else self.reached_us
         if idle_us is None or self.beat_us is None or self.reached_at_us is None or self.reached_us == BEFORE_ALL_US:
             return told
         silent_us = self.beat_us - self.reached_at_us

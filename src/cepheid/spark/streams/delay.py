@@ -86,7 +86,7 @@ def watermarked(frame: DataFrame, *, time: str, time_unit: str | None, watermark
     delay_us = length_us(watermark, "watermark", time_unit)
     timed = frame.withColumn(EVENT_TIME, F.timestamp_micros(moment))
     delay_ms = -(-delay_us // MS_US)
-    return Watermarked(timed.withWatermark(EVENT_TIME, f"{delay_ms} milliseconds"), EVENT_TIME, delay_us)
+    return Watermarked(timed.withWatermark(f"`{EVENT_TIME}`", f"{delay_ms} milliseconds"), EVENT_TIME, delay_us)
 
 
 def length_us(length: Length, name: str, time_unit: str | None) -> int:

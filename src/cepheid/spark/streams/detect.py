@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -32,6 +32,7 @@ from cepheid.spark.rejected import rejected_columns
 from cepheid.spark.shipment import through
 from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of, labels
 from cepheid.spark.streams.delay import after_the_watermark, never_dropped
+from cepheid.spark.streams.given import StreamedEvents
 from cepheid.spark.streams.outputs import StreamOutputs
 from cepheid.spark.streams.packs import BEAT, SOURCE, Packing, Unpacking
 from cepheid.spark.streams.shipment import RESULTS, STATE, StateShipment
@@ -40,25 +41,6 @@ from cepheid.spark.streams.step import BucketStep
 from cepheid.spark.values import named
 
 _log = logging.getLogger("cepheid.spark")
-
-
-@dataclass(frozen=True)
-class StreamedEvents:
-    """Events of one or several streams.
-
-    Attributes:
-        events: they, with a column of event time that Spark follows, and `SOURCE` where there are several streams.
-        event_time: the name of the column of event time.
-        delays_us: for each stream, how much later than newer ones an event may come and still be on time.
-        sources: what the streams are called.
-        idle_us: the wall clock goes on with the watermark after so long without an event; None for never.
-    """
-
-    events: Events
-    event_time: str
-    delays_us: tuple[int, ...]
-    sources: tuple[str, ...]
-    idle_us: int | None = None
 
 
 def detect_stream(
@@ -97,12 +79,14 @@ def detect_stream(
     if not narrow:
         kept = bound
     texts = () if whole.events.order else _texts(pruned.events)
+    ordered = whole.events if not narrow else pruned.events
     if not whole.events.order:
-        order = [dict((b, a) for a, b in texts).get(name, name) for name in pruned.events.fields]
-        fields = {**pruned.events.fields, **{name: TEXT for name, _ in texts}}
-        ordered = replace(pruned.events, fields=fields, order=tuple(order))
-    else:
-        ordered = pruned.events
+        of = {name: text for text, name in texts}
+        ordered = replace(
+            ordered,
+            fields={**ordered.fields, **{text: TEXT for text, _ in texts}},
+            order=tuple(of.get(name, name) for name in ordered.fields),
+        )
     n_buckets = _n_buckets(bound, keys, n_buckets)
     # What cannot run is refused before anything does.
     matches = Stream(kept, pruned.arrow, settings).output
@@ -246,6 +230,4 @@ def _stepped(packs: DataFrame, step: BucketStep, delays_us: Sequence[int]) -> Da
     """The packs through the operator that keeps the state of buckets."""
     timeout = GroupStateTimeout.EventTimeTimeout if step.deadlines else GroupStateTimeout.NoTimeout
     seen = packs.select(F.col("bucket"), F.col("payload"), never_dropped(delays_us))
-    return seen.groupBy("bucket").applyInPandasWithState(
-        StateShipment.of(step), RESULTS, STATE, "append", timeout
-    )
+    return seen.groupBy("bucket").applyInPandasWithState(StateShipment.of(step), RESULTS, STATE, "append", timeout)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from cepheid.spark.shipment import Shipment
+from cepheid import __version__
+from cepheid.spark.shipment import opened, packed
 from cepheid.spark.streams.step import BucketStep
 
 RESULTS = "bucket int, payload binary"
@@ -28,18 +29,20 @@ class StateShipment:
     """A `BucketStep` as bytes; callable as `applyInPandasWithState` wants it.
 
     Attributes:
-        shipment: the operator, packed.
+        version: the version of cepheid on the driver.
+        payload: the pickled operator.
         digest: a hash of it.
     """
 
-    shipment: Shipment
+    version: str
+    payload: bytes
     digest: bytes
 
     @classmethod
     def of(cls, step: BucketStep) -> StateShipment:
         """Pack an operator."""
-        shipment = Shipment.of(step, ())
-        return cls(shipment, hashlib.blake2b(shipment.payload, digest_size=16).digest())
+        payload = packed(step)
+        return cls(__version__, payload, hashlib.blake2b(payload, digest_size=16).digest())
 
     def open(self) -> BucketStep:
         """The operator; the same one for every bucket and micro-batch of a worker.
@@ -49,7 +52,8 @@ class StateShipment:
         """
         step = _opened.get(self.digest)
         if step is None:
-            step = _opened[self.digest] = self.shipment.open()
+            step = opened(self.version, self.payload)
+            _opened[self.digest] = step
             if len(_opened) > _MOST_OPENED:
                 _opened.popitem(last=False)
         return step

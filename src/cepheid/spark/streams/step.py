@@ -168,7 +168,7 @@ class BucketStep:
     def _tell(self, stream: Stream, clock: Clock, n_dropped: int) -> None:
         if n_dropped:
             _log.warning(
-                "%d partial matches were dropped, so matches may be missing: max_partial_matches of the settings, in %s",
+                "%d partial matches were dropped, so matches may be missing: max_partial_matches of settings=, in %s",
                 n_dropped,
                 self.bound.text,
             )

@@ -1,0 +1,144 @@
+"""The DataFrames that `cepheid.detect` is given: whether they are streams, and those that are with their watermarks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.query import Query, QuerySet
+from cepheid.spark.frames import Events, union_of_types
+from cepheid.spark.schema import frame_schema, frame_schema_by_type
+from cepheid.spark.streams.delay import EVENT_TIME, Length, length_us, watermarked
+from cepheid.spark.streams.packs import SOURCE
+
+
+class Columns(TypedDict):
+    """What the columns of the events are for."""
+
+    time: str
+    time_unit: str | None
+    type: str | None
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StreamedEvents:
+    """Events of one or several streams.
+
+    Attributes:
+        events: they; the DataFrame has a column of event time that Spark follows, too, and `SOURCE` where there are
+            several streams.
+        event_time: the name of the column of event time.
+        delays_us: for each stream, how much later than newer ones an event may come and still be on time.
+        sources: what the streams are called.
+        idle_us: the wall clock goes on with the watermark after so long without an event; None for never.
+    """
+
+    events: Events
+    event_time: str
+    delays_us: tuple[int, ...]
+    sources: tuple[str, ...]
+    idle_us: int | None = None
+
+
+def are_streams(events: object) -> bool:
+    """Whether the events are streaming DataFrames.
+
+    Raises:
+        SchemaError: they are no DataFrames, or some are streams and some are not.
+    """
+    frames = list(events.values()) if isinstance(events, Mapping) else [events]
+    for frame in frames:
+        if not isinstance(frame, DataFrame):
+            raise SchemaError(
+                f"the events are a {frame.__class__.__name__}, not a Spark DataFrame",
+                remedy="use cep.match for a table in this process, or spark.createDataFrame(table)",
+            )
+    streaming = {bool(frame.isStreaming) for frame in frames if isinstance(frame, DataFrame)}
+    if len(streaming) > 1:
+        raise SchemaError(
+            "some of the DataFrames are streams, and some are not",
+            remedy="read all of them with spark.readStream, or all with spark.read",
+        )
+    return streaming == {True}
+
+
+def query_of_stream(query: Query | QuerySet, observation: Observation | None) -> Query:
+    """The query, where nothing is given that `cepheid.detect` takes for batch DataFrames alone.
+
+    Raises:
+        NotSupportedError, SchemaError: it is given.
+    """
+    if isinstance(query, QuerySet):
+        raise NotSupportedError(
+            "a set of queries runs over batch DataFrames only", remedy="call cep.detect on the stream for each of them"
+        )
+    if observation is not None:
+        raise SchemaError(
+            "observation= is for batch DataFrames",
+            remedy="leave it out: the progress of the streaming query has the number of its rows",
+        )
+    return query
+
+
+def refuse_what_is_for_streams(watermark: object, idle_flush: object) -> None:
+    """Refuse what `cepheid.detect` takes for streams alone.
+
+    Raises:
+        SchemaError: it is given.
+    """
+    for name, value in (("watermark", watermark), ("idle_flush", idle_flush)):
+        if value is not None:
+            raise SchemaError(
+                f"{name}= is for streams, and the events are a batch DataFrame, whose end is known",
+                remedy="leave it out, or read the events with spark.readStream",
+            )
+
+
+def streamed_events(
+    events: DataFrame | Mapping[str, DataFrame],
+    columns: Columns,
+    *,
+    watermark: Length | None,
+    idle_flush: Length | None,
+) -> StreamedEvents:
+    """Streaming DataFrames as one, followed by Spark's watermark.
+
+    Args:
+        events: a DataFrame, or event type -> DataFrame.
+        columns: what their columns are for.
+        watermark, idle_flush: as in `cepheid.detect`.
+
+    Raises:
+        SchemaError: a column is missing or does not fit; nothing says how late events may be, or two things do.
+    """
+    time, unit = columns["time"], columns["time_unit"]
+    idle_us = None if idle_flush is None else length_us(idle_flush, "idle_flush", unit)
+    if not isinstance(events, Mapping):
+        schema = frame_schema(events.schema, **columns)
+        own = watermarked(events, time=time, time_unit=unit, watermark=watermark)
+        return StreamedEvents(Events(own.frame, schema), own.event_time, (own.delay_us,), ("the stream",), idle_us)
+    schema = frame_schema_by_type({name: frame.schema for name, frame in events.items()}, **columns)
+    frames, delays_us = {}, []
+    for number, (name, frame) in enumerate(events.items()):
+        own = watermarked(frame, time=time, time_unit=unit, watermark=watermark)
+        delays_us.append(own.delay_us)
+        moment = F.col(f"`{own.event_time}`")
+        frames[name] = own.frame.withColumn(EVENT_TIME, moment).withColumn(SOURCE, F.lit(number))
+    union = union_of_types(frames, schema, (EVENT_TIME, SOURCE))
+    return StreamedEvents(Events(union, schema), EVENT_TIME, tuple(delays_us), tuple(events), idle_us)
+
+
+def named_columns(columns: Columns) -> dict[str, object]:
+    """What the columns are for, by names that errors can show."""
+    return {
+        "time": columns["time"],
+        "time_unit": columns["time_unit"],
+        "type": columns["type"],
+        "order": ", ".join(columns["order"]),
+    }

@@ -1,0 +1,150 @@
+"""The parts of a stream on Spark that need no Spark: clock, lengths of time, state, packs and buckets."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import cepheid as cep
+from cepheid.engine.stream import Stream
+from cepheid.engine.watermark import BEFORE_ALL_US
+from cepheid.errors import DataError, SchemaError
+from cepheid.events.ingest import schema_of
+from cepheid.spark.streams import packs, state
+from cepheid.spark.streams.buckets import _murmur3, labels
+from cepheid.spark.streams.clock import Clock, Heard, reported_us
+from cepheid.spark.streams.delay import length_us
+
+
+def test_the_clock_follows_the_source_that_is_behind():
+    clock = Clock.of(2).after(Heard((10_000, None)), 0, (1_000, 0))
+    assert clock.watermark_us(0, None) == BEFORE_ALL_US
+    assert clock.unheard == [1]
+    clock = clock.after(Heard((None, 5_000)), 0, (1_000, 0))
+    assert clock.watermark_us(0, None) == 4_999
+    clock = clock.after(Heard((None, 50_000)), 0, (1_000, 0))
+    assert clock.watermark_us(0, None) == 8_999
+    # Spark has seen events that were filtered out.
+    clock = clock.after(Heard((None, None)), 30, (1_000, 0))
+    assert clock.watermark_us(30, None) == 29_999
+    assert Clock.from_said(clock.said()) == clock
+
+
+def test_the_clock_goes_on_with_the_wall_clock():
+    clock = Clock.of(1).after(Heard((None,), 500), 0, (0,))
+    assert clock.watermark_us(0, 100) == BEFORE_ALL_US
+    clock = clock.after(Heard((10_000,), 1_000), 0, (0,))
+    clock = clock.after(Heard((None,), 1_099), 0, (0,))
+    assert clock.watermark_us(0, 100) == 9_999
+    clock = clock.after(Heard((None,), 1_100), 0, (0,))
+    assert clock.watermark_us(0, 100) == 10_099
+    assert clock.watermark_us(0, None) == 9_999
+    clock = clock.after(Heard((10_050,), 1_150), 0, (0,))
+    assert clock.watermark_us(0, 100) == 10_049  # of the events alone: what has passed once stays passed elsewhere
+
+
+def test_a_silent_source_holds_nothing_back_for_longer_than_asked_for():
+    clock = Clock.of(2).after(Heard((10_000, None), 1_000), 0, (0, 0))
+    assert clock.watermark_us(0, 100) == BEFORE_ALL_US
+    clock = clock.after(Heard((None, None), 1_200), 0, (0, 0))
+    assert clock.watermark_us(0, 100) == 10_199
+
+
+def test_an_event_at_the_watermark_of_spark_is_on_time():
+    assert reported_us(5) == 4_999
+    assert reported_us(0) == BEFORE_ALL_US
+
+
+def test_parts_of_a_batch_are_heard_together():
+    assert Heard((1, None), 4).and_also(Heard((0, 2))) == Heard((1, 2), 4)
+
+
+@pytest.mark.parametrize(
+    ("length", "us"),
+    [("10 seconds", 10_000_000), ("1.5 min", 90_000_000), (timedelta(milliseconds=3), 3_000), (2, 2_000), (0.5, 500)],
+)
+def test_lengths_of_time(length: Any, us: int):
+    assert length_us(length, "watermark", "ms") == us
+
+
+def test_numbers_need_a_unit():
+    with pytest.raises(SchemaError, match="in which unit"):
+        length_us(3, "watermark", None)
+
+
+def test_buckets_are_spread_evenly():
+    # SELECT hash(0), hash(1) in Spark.
+    assert _murmur3(np.array([0, 1], np.uint32)).tolist() == [933211791, -559580957]
+    chosen = _murmur3(np.array(labels(64), np.uint32)).astype(np.int64)
+    for n_partitions in (2, 4, 8, 16, 32):
+        assert np.bincount(chosen % n_partitions).tolist() == [64 // n_partitions] * n_partitions
+    assert labels(64)[:16] == labels(16)
+
+
+QUERY = "PATTERN SEQ(A a, B b) WHERE SAME[k] WITHIN 10 s RETURN a.ts AS a, b.ts AS b"
+EVENTS = pa.table({"ts": [1, 2, 3, 30], "kind": ["A", "B", "A", "B"], "k": [1, 1, None, 1]})
+
+
+def test_packs_hold_what_was_given():
+    table = EVENTS.append_column("cepheid bucket", pa.array([1, 0, 1, 1], pa.int32()))
+    packing = packs.Packing(EVENTS.schema, (("text of k", "k"),), "ts", "s", (7, 9, 11))
+    (batch,) = packing(iter(table.to_batches()))
+    assert batch.column(0).to_pylist() == [7, 9, 11]
+    parts = [packs.unpack(payload, packing.packed) for payload in batch.column(1).to_pylist()]
+    assert [part.heard for part in parts] == [Heard((30_000_000,))] * 3
+    assert parts[1].first_us == 1_000_000
+    assert parts[2].events is None
+    rows = packs.table_of(parts, packing.packed)
+    assert rows.column("ts").to_pylist() == [1, 3, 30, 2]
+    assert rows.column("text of k").to_pylist() == ["1", "None", "1", "1"]
+
+
+def test_beats_are_no_events():
+    rows = EVENTS.append_column("cepheid bucket", pa.array([0, 0, 0, 0], pa.int32()))
+    rows = rows.append_column("cepheid beat", pa.nulls(4, pa.int64()))
+    beat = pa.table({name: pa.nulls(1, rows.schema.field(name).type) for name in rows.column_names[:-1]})
+    beat = beat.append_column("cepheid beat", pa.array([77], pa.int64()))
+    packing = packs.Packing(EVENTS.schema, (), "ts", "s", (0,), beats=True)
+    for table, n in ((pa.concat_tables([rows, beat]), 4), (beat, 0)):
+        (batch,) = packing(iter([table.combine_chunks().to_batches()[0]]))
+        part = packs.unpack(batch.column(1)[0].as_py(), packing.packed)
+        assert part.heard.beat_us == 77
+        assert (0 if part.events is None else part.events.num_rows) == n
+
+
+def stream() -> Stream:
+    schema = schema_of(EVENTS, time="ts", type="kind", time_unit="s")
+    return Stream(cep.Query.parse(QUERY).bind(schema), EVENTS.schema)
+
+
+def test_state_is_refused_where_it_does_not_fit():
+    kept = state.Kept({"the query": "A a"}, "t", Clock.of(1), b"snapshot")
+    data = state.written(kept)
+    assert state.read(data) == kept
+    with pytest.raises(DataError, match="not one that cepheid wrote"):
+        state.read(b"else")
+    with pytest.raises(DataError, match="has the format 2"):
+        state.read(data.replace(state.MAGIC + b"\x01", state.MAGIC + b"\x02"))
+    with pytest.raises(DataError, match="cut off"):
+        state.read(data[:-1])
+    with pytest.raises(DataError, match="made with the query A a, and the stream runs with B b now"):
+        state.require_same(kept.asked, {"the query": "B b"})
+
+
+def test_a_worker_keeps_the_matchers_that_it_used_last():
+    warm = state.WarmStreams(most_bytes=2 * stream().n_bytes)
+    first, second, third = stream(), stream(), stream()
+    warm.put(1, "a", first)
+    warm.put(2, "b", second)
+    assert warm.take(1, "a") is first
+    assert warm.take(1, "a") is None
+    warm.put(1, "a", first)
+    assert warm.take(2, "other") is None  # what Spark hands over is not what it was written to
+    warm.put(2, "b", second)
+    warm.put(3, "c", third)
+    assert len(warm) == 2
+    assert warm.take(1, "a") is None
