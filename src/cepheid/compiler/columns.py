@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cepheid.compiler.columnwise import casts
 from cepheid.compiler.counted import CountedEvents, count_events
 from cepheid.compiler.fit import fitting_by_type
-from cepheid.compiler.groups import GroupMatches, write_groups
+from cepheid.compiler.groups import GroupMatches, LoopElements, write_groups
 from cepheid.compiler.requests import OTHER_CLOCK, PARTITION, TIME, Register, Request, detached
 from cepheid.compiler.sliding import Windows, partitions_of, spread
 from cepheid.compiler.tables import CompiledPlan
@@ -44,6 +44,7 @@ class KernelEvents:
             where all are in one.
         neighbours: the events by their places in their partitions, where neighbours count (a prefix).
         groups: where the matches of groups under NOT are told in ``ints``, or -1.
+        loops: variable -> the elements of a loop in these matches, which the host is asked about.
         texts: the dictionary that all text columns share; None where there are none.
     """
 
@@ -61,6 +62,7 @@ class KernelEvents:
     neighbours: CountedEvents | None = None
     texts: Any = None
     groups: int = -1
+    loops: Mapping[str, LoopElements] = field(default_factory=dict)
 
     @property
     def has_nulls(self) -> bool:
@@ -102,8 +104,8 @@ def events_of(
         events = _events_of(compiled, batch, absent)
         numbers = None if events.windows is None else events.windows.numbers
         begin = len(events.ints)
-        table = write_groups(automaton, absent, events.n, events.selected, numbers, begin)
-        return replace(events, ints=np.concatenate((events.ints, table)), groups=begin)
+        table, loops = write_groups(automaton, absent, events.n, events.selected, numbers, begin)
+        return replace(events, ints=np.concatenate((events.ints, table)), groups=begin, loops=loops)
     return _events_of(compiled, batch, {})
 
 

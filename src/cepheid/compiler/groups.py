@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheid.events.column import BoolArray
 from cepheid.kernels import layout as k
+from cepheid.plan.absent_groups import BEFORE, FIRST, FIRST_BEFORE, LAST, N_OF_LOOP, NUMBER, OWN
 from cepheid.plan.automaton import Automaton
 
 Ints = NDArray[np.int64]
@@ -23,12 +25,33 @@ class GroupMatches:
         positions: int64: the positions in the batch of their events.
         names: the variable of each of these events.
         windows: int64, (n,): the number of the sliding window of each, or None.
+        empty: variable -> bool, (n,): where it is empty if it took nothing, for variables that may take nothing: they
+            stand on the branch that was taken.
     """
 
     offsets: Ints
     positions: Ints
     names: Sequence[str]
     windows: Ints | None
+    empty: Mapping[str, BoolArray]
+
+
+@dataclass(frozen=True, eq=False)
+class LoopElements:
+    """The elements of a loop under a NOT, for each of the rows on which conditions are tried.
+
+    Attributes:
+        positions: int64: the positions in the batch of all elements.
+        starts, counts: int64, (n,): where those of the row's match begin, and how many there are.
+        n_before: int64, (n,): how many of them lie before the element that the row tries.
+        empty: bool, (n,): where there are none, the loop took nothing on a branch that was taken.
+    """
+
+    positions: Ints
+    starts: Ints
+    counts: Ints
+    n_before: Ints
+    empty: BoolArray
 
 
 def write_groups(
@@ -38,7 +61,7 @@ def write_groups(
     selected: Ints | None,
     windows: Ints | None,
     begin: int,
-) -> Ints:
+) -> tuple[Ints, dict[str, LoopElements]]:
     """The table of the groups.
 
     Args:
@@ -48,32 +71,112 @@ def write_groups(
         selected: their positions in the batch; None for all.
         windows: of each, the number of its sliding window, or None.
         begin: where the table begins in ``ints``.
+
+    Returns:
+        the table, and by variable what the host is asked for.
     """
     negated = automaton.elements[automaton.n_positive :]
-    slots = {v.variable: v.slot for v in automaton.variables if v.slot is not None}
+    variables = {v.variable: v for v in automaton.variables if v.slot is not None}
     parts: list[Ints] = [np.full(len(negated) * k.GROUP_HEADER, -1, np.int64)]
     header = parts[0].reshape(len(negated), k.GROUP_HEADER)
+    loops: dict[str, LoopElements] = {}
     at = begin + len(parts[0])
     for b, element in enumerate(negated):
         if element.index not in found:
             continue
         assert element.inner is not None
-        first = min(slots[name] for name in element.inner.variables)
-        width = 1 + len(element.inner.variables)
+        own = [variables[name] for name in element.inner.variables]
         matches = found[element.index]
         numbers = _numbers(matches, selected, windows)
-        owners = np.repeat(np.arange(len(matches.offsets) - 1), np.diff(matches.offsets))
-        columns = np.array([1 + slots[name] - first for name in matches.names], np.int64)
-        rows = np.full((len(matches.offsets) - 1, width), -1, np.int64)
-        rows[owners, columns] = numbers
-        rows[:, 0] = numbers[matches.offsets[:-1]]
-        lasts = numbers[matches.offsets[1:] - 1]
-        rows = rows[np.argsort(lasts, kind="stable")]
+        n_matches = len(matches.offsets) - 1
+        order = np.argsort(numbers[matches.offsets[1:] - 1], kind="stable")
+        lasts = numbers[matches.offsets[1:] - 1][order]
         ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(lasts, minlength=n))))
-        header[b] = at, at + len(ends), width, first
-        parts += [ends, rows.reshape(-1)]
-        at += len(ends) + rows.size
-    return np.concatenate(parts)
+        of_name = [_Elements.of(variable.variable, matches) for variable in own]
+        n_rows = np.ones(n_matches, np.int64)
+        for variable, elements in zip(own, of_name, strict=True):
+            if variable.many:
+                np.maximum(n_rows, elements.counts, out=n_rows)
+        n_rows = n_rows[order]
+        match_of = np.repeat(order, n_rows)
+        firsts = np.cumsum(n_rows) - n_rows
+        number = np.arange(len(match_of)) - np.repeat(firsts, n_rows)
+        columns = [numbers[matches.offsets[:-1]][match_of]]
+        for variable, elements in zip(own, of_name, strict=True):
+            told = elements.on_rows(match_of, number, numbers)
+            columns += told if variable.many else told[:1]
+            if variable.many:
+                loops[variable.variable] = elements.loop(match_of, number, matches.positions)
+        rows = np.stack(columns, axis=1)
+        many = any(variable.many for variable in own)
+        first_slot = min(variable.slot for variable in own if variable.slot is not None)
+        row_places = np.append(firsts, len(match_of)) if many else np.zeros(0, np.int64)
+        places = at + len(ends) + rows.size if many else -1
+        header[b] = at, at + len(ends), rows.shape[1], first_slot, places
+        parts += [ends, rows.reshape(-1), row_places]
+        at += len(ends) + rows.size + len(row_places)
+    return np.concatenate(parts), loops
+
+
+@dataclass(frozen=True, eq=False)
+class _Elements:
+    """The events of one variable in the matches of a group.
+
+    Attributes:
+        entries: int64: which of the events of all matches they are.
+        starts, counts: int64, (number of matches,): where those of a match begin in ``entries``, and how many.
+        empty: bool, (number of matches,): where there are none, the variable took nothing on a branch that was taken.
+    """
+
+    entries: Ints
+    starts: Ints
+    counts: Ints
+    empty: BoolArray
+
+    @staticmethod
+    def of(name: str, matches: GroupMatches) -> _Elements:
+        n = len(matches.offsets) - 1
+        entries = np.array([i for i, other in enumerate(matches.names) if other == name], np.int64)
+        match_of = np.searchsorted(matches.offsets, entries, "right") - 1
+        counts = np.bincount(match_of, minlength=n).astype(np.int64, copy=False)
+        empty = matches.empty.get(name, np.zeros(n, np.bool_))
+        return _Elements(entries, np.cumsum(counts) - counts, counts, empty)
+
+    def on_rows(self, match_of: Ints, number: Ints, numbers: Ints) -> list[Ints]:
+        """What the slots of the variable hold (`plan.absent_groups`), by row.
+
+        Args:
+            match_of: the match of each row.
+            number: how many rows of its match come before it.
+            numbers: of all events, as the kernel numbers them.
+        """
+        starts, counts = self.starts[match_of], self.counts[match_of]
+        there = counts > 0
+        nothing = np.where(self.empty[match_of], k.EMPTY, k.NOT_BOUND)
+        tried = number % np.maximum(counts, 1)
+
+        def event(at: Ints, bound: BoolArray, otherwise: Ints | int) -> Ints:
+            if not len(self.entries):
+                return np.broadcast_to(np.asarray(otherwise, np.int64), at.shape)
+            return np.where(bound, numbers[self.entries[np.where(bound, starts + at, 0)]], otherwise)
+
+        zero = np.zeros_like(counts)
+        later = there & (tried > 0)
+        slots = {
+            OWN: event(tried, there, nothing),
+            BEFORE: event(tried - 1, later, k.NOT_BOUND),
+            FIRST: event(zero, there, nothing),
+            FIRST_BEFORE: event(zero, later, k.NOT_BOUND),
+            LAST: event(counts - 1, there, nothing),
+            NUMBER: np.arange(len(match_of)),
+        }
+        return [slots[slot] for slot in range(N_OF_LOOP)]
+
+    def loop(self, match_of: Ints, number: Ints, positions: Ints) -> LoopElements:
+        """The elements, for the host."""
+        counts = self.counts[match_of]
+        n_before = number % np.maximum(counts, 1)
+        return LoopElements(positions[self.entries], self.starts[match_of], counts, n_before, self.empty[match_of])
 
 
 def _numbers(matches: GroupMatches, selected: Ints | None, windows: Ints | None) -> Ints:

@@ -16,6 +16,8 @@ class Hosted:
     Attributes:
         expression: as it stands in the query.
         events: for each operand that is an event: its variable, and which element.
+        of_groups: the operands after those are what says which elements these aggregates are over, of loops under a NOT
+            of a group; and whether they are over the elements before the one that a condition is tried on.
         aggregates: the operands after those, which the kernel has computed.
         aggregate_types: their types.
         type: of the value.
@@ -23,9 +25,15 @@ class Hosted:
 
     expression: Expression
     events: tuple[tuple[str, At], ...]
+    of_groups: tuple[tuple[Aggregate, bool], ...]
     aggregates: tuple[Aggregate, ...]
     aggregate_types: tuple[DataType, ...]
     type: DataType
+
+    @property
+    def n_indices(self) -> int:
+        """How many operands are numbers of events or of rows."""
+        return len(self.events) + len(self.of_groups)
 
 
 def operands_of(expression: Expression) -> tuple[tuple[tuple[str, At], ...], tuple[Aggregate, ...]]:

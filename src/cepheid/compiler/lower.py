@@ -257,13 +257,18 @@ class Lowering:
         for variable, at in events:
             operand = scope.operand(variable, at)
             self._op(k.PUSH_EVENT, 0, operand.source, operand.argument)
+        of_groups = tuple((a, scope.references[a.variable].single) for a in aggregates if self._is_of_group(a))
+        for aggregate, _ in of_groups:
+            operand = scope.elements_of(aggregate.variable)
+            self._op(k.PUSH_EVENT, 0, operand.source, operand.argument)
+        aggregates = tuple(aggregate for aggregate in aggregates if not self._is_of_group(aggregate))
         for aggregate in aggregates:
             self._aggregate(aggregate, scope)
         types = tuple(self._type(aggregate) for aggregate in aggregates)
-        hosted = Hosted(expression, events, aggregates, types, self._type(expression))
+        hosted = Hosted(expression, events, of_groups, aggregates, types, self._type(expression))
         if hosted not in self.tables.hosted:
             self.tables.hosted.append(hosted)
-        self._op(k.HOST, self.tables.hosted.index(hosted), len(events) + len(aggregates))
+        self._op(k.HOST, self.tables.hosted.index(hosted), len(events) + len(of_groups) + len(aggregates))
         return shape
 
     def _emit_by_table(self, expression: Expression, scope: Scope) -> Shape:
@@ -305,7 +310,7 @@ class Lowering:
                 self._emit_as(operand, scope, shape)
                 self._op(k.NEG_FLOAT if shape.register is Register.FLOAT else k.NEG_INT)
                 return shape
-            case Aggregate():
+            case Aggregate() if not self._is_of_group(expression):
                 return self._aggregate(expression, scope)
             case Call():
                 return self._call(expression, scope)
@@ -452,6 +457,10 @@ class Lowering:
             op = k.PUSH_SUM_INT if aggregate.function == "sum" else k.PUSH_INT_REGISTER
             self._op(op, n, empty, n + 1, 0, *where)
         return result
+
+    def _is_of_group(self, aggregate: Aggregate) -> bool:
+        """Whether it is over a loop under a NOT of a group: no register has it."""
+        return self.elements[aggregate.variable].many
 
     def _nothing(self, aggregate: Aggregate) -> None:
         """The value over no element: count 0, the others NULL (SEMANTICS 4.3)."""

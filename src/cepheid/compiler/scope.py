@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cepheid.compiler.registers import Registers
 from cepheid.kernels import layout as k
 from cepheid.language.tree import At
+from cepheid.plan.absent_groups import BEFORE, FIRST, FIRST_BEFORE, LAST, NUMBER, OWN
 from cepheid.plan.automaton import Element, Situation
 from cepheid.plan.references import Reference
 
@@ -74,7 +75,7 @@ class Scope:
         situation = self.situation
         registers = self.registers
         if element.index == situation.negated:
-            return Operand(k.FROM_HEADER, k.M_TRIED if element.slot is None else k.M_SLOTS + element.slot)
+            return self._negated(element, at)
         if self.is_gone(element):
             return Operand(k.FROM_HEADER, k.M_NOTHING)
         taking = element.index == situation.current
@@ -106,6 +107,27 @@ class Scope:
         if taking and situation.entering:
             return Operand(k.FROM_HEADER, k.M_NOTHING if running else k.M_CURRENT)
         return self._slot(first)
+
+    def _negated(self, element: Element, at: At) -> Operand:
+        """The source of an event of what stands under a NOT."""
+        if element.slot is None:
+            return Operand(k.FROM_HEADER, k.M_TRIED)
+        if not element.many:
+            return Operand(k.FROM_HEADER, k.M_NOTHING if at is At.PREV else k.M_SLOTS + element.slot)
+        running = self.references[element.variable].single  # first and last are over the elements before this one
+        slots = {
+            At.EACH: OWN,
+            At.PREV: BEFORE,
+            At.FIRST: FIRST_BEFORE if running else FIRST,
+            At.LAST: BEFORE if running else LAST,
+        }
+        return Operand(k.FROM_HEADER, k.M_SLOTS + element.slot + slots[at])
+
+    def elements_of(self, variable: str) -> Operand:
+        """Where it is told which elements of a loop under a NOT there are."""
+        slot = self.elements[variable].slot
+        assert slot is not None
+        return Operand(k.FROM_HEADER, k.M_SLOTS + slot + NUMBER)
 
     def _row(self, element: int, which: str) -> Operand:
         """The event that an element took last: the row's own, or one that a register holds."""

@@ -308,7 +308,7 @@ class _Compiler:
                 absences = self._add_absences(end.absences)
                 trailing = self._add_absences(end.trailing)
                 dropped = -1 if end.dropped is None else self.registers.iteration(end.dropped)
-                self.ends.append([*tests, *absences, *trailing, dropped, self._scattered(end)])
+                self.ends.append([*tests, *absences, *trailing, dropped, self._scattered(end), end.n_trailing or 0])
         elif state.accepting is not Accepting.NO:
             rows = [
                 self.lowering.count_test(count.element, ">=", count.least)
@@ -316,7 +316,7 @@ class _Compiler:
                 if count.least is not None
             ]
             rows.extend(self.lowering.test(test) for test in state.tests)
-            self.ends.append([*self._add_conditions(rows), *self._add_absences(state.absences), 0, 0, -1, -1])
+            self.ends.append([*self._add_conditions(rows), *self._add_absences(state.absences), 0, 0, -1, -1, 1])
         return first, len(self.ends)
 
     def _closing_guards(self, state: State) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -90,7 +90,9 @@ def _by_two_clocks(
     assert events.counted is not None
     counted, late = events.counted, deciders < 0
     selected = np.arange(len(batch)) if events.selected is None else events.selected
-    lasts = np.where(deciders <= k.LATE_AFTER, k.LATE_AFTER - deciders, lasts)
+    told = k.LATE_AFTER - deciders
+    lasts = np.where(told >= 0, told & ((1 << k.GAPS_SHIFT) - 1), lasts)
+    gaps = np.where(told >= 0, (told >> k.GAPS_SHIFT) + 1, 1)
     partitions = counted.partitions[selected[firsts]]
 
     def moment(reached: k.Ints, by_count: bool) -> tuple[k.Ints, k.Ints]:
@@ -105,7 +107,9 @@ def _by_two_clocks(
     if automaton.each_by_other and automaton.each is not None:
         clock = batch.time_us if automaton.counts_events else counted.places
         before = clock[selected[lasts]]
-        reached = np.where(before > END_US - automaton.each, END_US, before + automaton.each)
+        # None of the two is near the end of int64 where the sum is.
+        is_far = (gaps == k.MANY_GAPS) | (automaton.each > (END_US - np.maximum(before, 0)) // gaps)
+        reached = np.where(is_far, END_US, before + automaton.each * np.where(is_far, 0, gaps))
         others.append(moment(reached, not automaton.counts_events))
     if events.windows is not None:
         windows = events.windows

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.compiler.columns import KernelEvents
+from cepheid.compiler.columns import KernelEvents, evaluated
 from cepheid.compiler.hosted import Hosted
-from cepheid.compiler.requests import Register, Shape, shape_of
+from cepheid.compiler.requests import Register, Shape, detached, shape_of
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate
+from cepheid.engine.aggregates import aggregated, counted
 from cepheid.engine.pool import Pool
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
@@ -48,12 +49,18 @@ class Host:
         self._bound = compiled.automaton.bound
         self._hosted = compiled.hosted
         self._batch = batch
+        self._compiled = compiled
+        self._loops = events.loops
         self._selected = events.selected
         self._dictionary = events.texts
         self._pool = pool
         self._stack_reals = int(compiled.plan[k.P_STACK_REALS])
         self._operands = [
-            (len(h.events), tuple(_needed_shape(t) for t in h.aggregate_types), _needed_shape(h.type))
+            (
+                len(h.events) + len(h.of_groups),
+                tuple(_needed_shape(t) for t in h.aggregate_types),
+                _needed_shape(h.type),
+            )
             for h in compiled.hosted
         ]
         self._known: list[dict[tuple[Any, ...], Answer]] = [{} for _ in compiled.hosted]
@@ -117,12 +124,12 @@ class Host:
     # --- values ---------------------------------------------------------------------------------------
 
     def _evaluated(self, hosted: Hosted, operands: tuple[Any, ...]) -> Answer:
-        n_events = len(hosted.events)
+        n_events, n_indices = len(hosted.events), hosted.n_indices
         indices = dict(zip(hosted.events, operands[:n_events], strict=True))
-        aggregates = {
-            node: self._aggregate(dtype, *operand)
-            for node, dtype, operand in zip(hosted.aggregates, hosted.aggregate_types, operands[n_events:], strict=True)
-        }
+        computed = zip(hosted.aggregates, hosted.aggregate_types, operands[n_indices:], strict=True)
+        aggregates = {node: self._aggregate(dtype, *operand) for node, dtype, operand in computed}
+        for (node, running), row in zip(hosted.of_groups, operands[n_events:n_indices], strict=True):
+            aggregates[node] = self._of_group(node, running, row)
 
         def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
             if isinstance(node, Aggregate):
@@ -171,6 +178,33 @@ class Host:
             assert isinstance(column, Column)
             self._texts[path] = column.dictionary.to_pylist()
         return self._texts[path][code]
+
+    def _of_group(self, node: Aggregate, running: bool, row: int) -> Column:
+        """An aggregate over a loop under a NOT of a group, as a column of one row.
+
+        Args:
+            node: the aggregate.
+            running: it is over the elements before the one that the row tries.
+            row: see `compiler.groups.LoopElements`.
+        """
+        loop, dtype = self._loops[node.variable], self._bound.types[node]
+        n = int(loop.n_before[row] if running else loop.counts[row])
+        if n == 0 and (loop.counts[row] > 0 or not loop.empty[row]):
+            return all_absent(dtype, 1)
+        own = loop.positions[loop.starts[row] :][:n]
+        of_one = np.zeros(n, np.int64)
+        values = None
+        if node.argument is not None:
+            values = evaluated(self._compiled, self._batch, detached(node.argument), own)
+        if node.function == "count":
+            return counted(values, of_one, 1)
+        assert values is not None
+        column = aggregated(node.function, values, of_one, 1, dtype)
+        if column.valid is not None and not column.valid[0]:
+            return all_null(dtype, 1)
+        if dtype.kind is Kind.TEXT:
+            return constant(column.dictionary[int(column.values[0])].as_py(), dtype, 1)
+        return constant(column.values[0].item(), dtype, 1)
 
     def _aggregate(self, dtype: DataType, state: int, value: int | float | None) -> Column:
         """An aggregate that the kernel computed, as a column of one row."""

@@ -15,6 +15,7 @@ from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
 from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.routes import Routed, routed_events
 from cepheid.compiler.tables import CompiledPlan, compile_plan
+from cepheid.engine.absent import absent_matches
 from cepheid.engine.caps import Caps
 from cepheid.engine.host import Host
 from cepheid.engine.keyed import step_keyed
@@ -187,17 +188,9 @@ def _stepped(
     return stepped or _stepped_in_order(compiled, batch, work, routed, settings)
 
 
-def _absent(plan: CompiledPlan, batch: EventBatch, settings: Settings) -> GroupMatches:
-    """The matches of what stands under a NOT of a group."""
-    found = run_plan(plan, batch, settings=settings)
-    windows = found.window_start_us
-    if windows is not None:
-        window = plan.automaton.bound.window
-        slide = window.slide_us if window.slide_us is not None else window.slide_events
-        assert slide is not None
-        windows = windows // slide
-    names = list(plan.automaton.bound.variables)
-    return GroupMatches(found.offsets, found.positions, [names[v] for v in found.variables], windows)
+def _absent(around: CompiledPlan, plan: CompiledPlan, batch: EventBatch, settings: Settings) -> GroupMatches:
+    """The matches of what stands under a NOT of a group, as far as they count for the query ``around`` it."""
+    return absent_matches(around.automaton.bound, plan.automaton.bound, run_plan(plan, batch, settings=settings))
 
 
 def _stepped_in_order(
@@ -212,7 +205,7 @@ def _stepped_in_order(
     if routed is not None:
         events = routed_events(compiled, batch, routed)
     else:
-        absent = {element: _absent(plan, batch, settings) for element, plan in compiled.groups}
+        absent = {e: _absent(compiled, plan, batch, settings) for e, plan in compiled.groups}
         events = events_of(compiled, batch, absent)
     caps = Caps(compiled, settings)
     pool = Pool(compiled, min(caps.first_rows, rows_for(events.n)))

@@ -18,6 +18,7 @@ from cepheid.kernels.layout import (
     GROUP_ENDS,
     GROUP_HEADER,
     GROUP_MATCHES,
+    GROUP_ROWS,
     GROUP_SLOT,
     GROUP_WIDTH,
     INNER,
@@ -76,7 +77,6 @@ def _in_window(
 
     Of a group, ``since`` is the first event; else it is the event.
 
-
     A gap at the start of the match goes back to its last event less the window, one at its end to its first event
     and the window; BETWEEN EACH holds for its distance from its neighbour.
     """
@@ -87,7 +87,9 @@ def _in_window(
         clock = plan[P_EACH_COLUMN] * pool[M_N_EVENTS] - pool[M_BASE]
         moment = ints[clock + pool[M_TRIED]]
     if trailing:
-        return (within < 0 or time - pool[row + START] <= within) and (each < 0 or moment - ints[clock + left] <= each)
+        if each >= 0 and ints[clock + since] - ints[clock + left] > each:
+            return False
+        return within < 0 or time - pool[row + START] <= within
     if left < 0:
         last = ints[times + pool[row + EVENT]]
         before = last - ints[times + since]
@@ -96,13 +98,22 @@ def _in_window(
 
 
 @kernel()
-def _bind_group(header: int, group: int, pool: Ints, ints: Ints) -> int:
-    """Bind what a match of a group under NOT binds; its first event."""
+def _bind_group(header: int, row: int, pool: Ints, ints: Ints) -> int:
+    """Bind what a row of a match of a group under NOT says; the first event of the match."""
     width = ints[header + GROUP_WIDTH]
-    at = ints[header + GROUP_MATCHES] + group * width
+    at = ints[header + GROUP_MATCHES] + row * width
     for i in range(width - 1):
         pool[M_SLOTS + ints[header + GROUP_SLOT] + i] = ints[at + 1 + i]
     return ints[at]
+
+
+@kernel()
+def _rows_of(header: int, group: int, ints: Ints) -> tuple[int, int]:
+    """The rows of a match of the group under NOT that is told at ``header``: the first, and that after the last."""
+    rows = ints[header + GROUP_ROWS]
+    if rows < 0:
+        return group, group + 1
+    return ints[rows + group], ints[rows + group + 1]
 
 
 @kernel()
@@ -181,15 +192,23 @@ def free_of(
             if tried < right and pool[place + KEPT_KEY] == key:
                 pool[M_TRIED] = since = tried
                 group = pool[place + KEPT_GROUP]
+                header, one, end = 0, 0, 1
                 if group >= 0:
-                    since = _bind_group(pool[M_GROUPS] + plan[at + NEGATED] * GROUP_HEADER, group, pool, ints)
+                    header = pool[M_GROUPS] + plan[at + NEGATED] * GROUP_HEADER
+                    one, end = _rows_of(header, group, ints)
+                    since = _bind_group(header, one, pool, ints)
                 found = since > left
                 if found:
                     time = pool[place + KEPT_TIME]
                     found = _in_window(left, right, trailing, time, since, row, plan, pool, ints)
-                for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
-                    if found and not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
-                        found = False
+                while found:
+                    for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
+                        if found and not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
+                            found = False
+                    one += 1
+                    if one >= end:
+                        break
+                    _bind_group(header, one, pool, ints)
                 if found and not trailing:
                     return -1 if plan[at + FATAL] else 0
                 if found:

@@ -15,6 +15,8 @@ from cepheid.kernels.layout import (
     ENDS_FROM,
     ENDS_TO,
     EVENT,
+    GAPS,
+    GAPS_SHIFT,
     LATE_AFTER,
     LENGTH_SHIFT,
     LOGS_ROWS,
@@ -31,6 +33,7 @@ from cepheid.kernels.layout import (
     M_RUNS,
     M_TOP,
     M_TRIED,
+    MANY_GAPS,
     MOVED_ON,
     NEIGHBOUR,
     NEIGHBOURS,
@@ -127,8 +130,11 @@ def complete(at: int, row_id: int, plan: Ints, pool: Ints) -> int:
 
 
 @kernel()
-def _closing(first: int, last: int, plan: Ints) -> int:
+def _closing(first: int, last: int, gaps: int, plan: Ints) -> int:
     """The time (us) from which the windows let no more follow events at the times ``first`` and ``last``.
+
+    Args:
+        gaps: so many events may follow, each of which BETWEEN EACH lets come later; 0: no bound.
 
     Returns:
         The greatest where nothing but the end of the input, of a sliding window, or what another clock measures does.
@@ -136,15 +142,19 @@ def _closing(first: int, last: int, plan: Ints) -> int:
     decided = INT_MAX
     if plan[P_WITHIN] >= 0 and not add_overflows(first, plan[P_WITHIN]):
         decided = first + plan[P_WITHIN]
-    if plan[P_EACH] >= 0 and plan[P_EACH_COLUMN] == TIME_COLUMN and not add_overflows(last, plan[P_EACH]):
-        decided = min(decided, last + plan[P_EACH])
+    each = plan[P_EACH]
+    if each >= 0 and plan[P_EACH_COLUMN] == TIME_COLUMN and gaps > 0 and each <= INT_MAX // gaps:
+        if not add_overflows(last, each * gaps):
+            decided = min(decided, last + each * gaps)
     return decided
 
 
 @kernel()
-def by_time(last: int, plan: Ints) -> int:
-    """What stands for the event that decides, where time does after the event ``last``."""
-    return -1 if plan[P_EACH_COLUMN] == TIME_COLUMN else LATE_AFTER - last
+def by_time(last: int, gaps: int, plan: Ints) -> int:
+    """What stands for the event that decides, where time does after the event ``last`` and so many gaps."""
+    if plan[P_EACH_COLUMN] == TIME_COLUMN:
+        return -1
+    return LATE_AFTER - last - (((gaps if gaps > 0 else MANY_GAPS) - 1) << GAPS_SHIFT)
 
 
 @kernel()
@@ -153,9 +163,9 @@ def _time_of(event: int, pool: Ints, ints: Ints) -> int:
 
 
 @kernel()
-def deadline(row: int, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The same for what a row has taken."""
-    return _closing(pool[row + START], _time_of(pool[row + EVENT], pool, ints), plan)
+def deadline(row: int, gaps: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The time from which the windows let no more follow what a row has taken, nor so many gaps after it."""
+    return _closing(pool[row + START], _time_of(pool[row + EVENT], pool, ints), gaps, plan)
 
 
 @kernel()
@@ -170,8 +180,8 @@ def _log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
         return
     ended = pool[slot + RUN_LAST_US]
     if not plan[P_ONE_START] and plan[P_LOGS] != LOGS_ROWS:
-        ended = _closing(pool[slot + RUN_START], ended, plan)
-        last = by_time(last, plan)
+        ended = _closing(pool[slot + RUN_START], ended, 1, plan)
+        last = by_time(last, 1, plan)
     elif plan[P_ONE_START] and pool[slot + RUN_ROW] != NO_ROW:
         return
     emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, last, plan, pool, out)
@@ -219,7 +229,7 @@ def _end_of(
     closer = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
     if closer >= 0:
         return _time_of(closer, pool, ints), closer
-    return deadline(row, plan, pool, ints), by_time(pool[row + EVENT], plan)
+    return deadline(row, 1, plan, pool, ints), by_time(pool[row + EVENT], 1, plan)
 
 
 @kernel()
@@ -325,7 +335,8 @@ def fire(
                 pool[M_TOP] = row
                 if whole >= 0 and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
                     if first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
-                        decided, decider = deadline(row, plan, pool, ints), by_time(pool[row + EVENT], plan)
+                        gaps = plan[at + GAPS]
+                        decided, decider = deadline(row, gaps, plan, pool, ints), by_time(pool[row + EVENT], gaps, plan)
                         if late and first == last:
                             decided, decider = _end_of(
                                 state, row_id, plan, pool, reals, ints, floats, nulls, large, free
@@ -341,7 +352,7 @@ def fire(
                     left = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free) < 0
                 if left or tells == TELLS_ALL:
                     decider = TIMED_OUT if left else NOT_LEFT
-                    emit(row_id, -1, -1, deadline(row, plan, pool, ints), decider, plan, pool, out)
+                    emit(row_id, -1, -1, deadline(row, 1, plan, pool, ints), decider, plan, pool, out)
             if each_logs and pool[row + plan[P_RUN_FIELD] + 2] != MOVED_ON:
                 ended, decider = _end_of(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
                 emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, decider, plan, pool, out)

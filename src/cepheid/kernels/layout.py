@@ -154,9 +154,11 @@ KEPT_GROUP = 5  # of a NOT of a group: which match of it ends with the event; el
 KEPT_WIDTH = 6
 # Of each buffer, from M_GROUPS on in `ints`: where the numbers of the first match that ends with each event begin (and,
 # at the end, how many there are), or -1 where it keeps single events; where its matches begin; their width; the first
-# of their slots. A match: its first event, then what each of its variables binds, or -1.
-GROUP_ENDS, GROUP_MATCHES, GROUP_WIDTH, GROUP_SLOT = range(4)
-GROUP_HEADER = 4
+# of their slots; where the number of the first row of each match stands (and, at the end, how many there are), or -1
+# where a match is one row. A row: the first event of its match, then what each slot holds: an event, or one of the
+# above. Conditions must hold on all rows of a match; each row tries them on another element of loops.
+GROUP_ENDS, GROUP_MATCHES, GROUP_WIDTH, GROUP_SLOT, GROUP_ROWS = range(5)
+GROUP_HEADER = 5
 
 # --- a row from which events that were kept are joined ----------------------------------------------
 J_STEP = 0  # the step that is being tried; after the last: none is left
@@ -362,15 +364,19 @@ JOIN_WIDTH = 7
 TRAILING_FROM, TRAILING_TO = 4, 5  # the absences that are tested when the window has passed
 DROPPED = 6  # the register of the iteration that gives its events back, or -1
 SCATTERED = 7  # where the table `combinations` says which groups do so, though other events lie among these; or -1
-END_WIDTH = 8
+GAPS = 8  # the windows let so many events follow that may break these absences (BETWEEN EACH); 0: no bound
+END_WIDTH = 9
 
 
 # --- deciders of what is written beside matches, in place of an event (-1: time has decided a match) ---------
 TIMED_OUT = -2  # a partial match that is left
 NOT_LEFT = -3  # one that is not: it went on, or was complete
 NEIGHBOUR = -(1 << 62)  # a match, decided by the event after that which stands for its time, or by time before it
-# Where BETWEEN EACH has another clock, time has decided after the event LATE_AFTER less the decider:
+# Where BETWEEN EACH has another clock, time has decided after the event LATE_AFTER less the decider, and so many gaps
+# after it, less one, as the bits from GAPS_SHIFT on say:
 LATE_AFTER = -4
+GAPS_SHIFT = 32
+MANY_GAPS = 1 << 22  # without a bound
 
 # --- return codes ----------------------------------------------------------------------------------
 DONE = 0

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from cepheid.kernels.aggregates import add_overflows
 from cepheid.kernels.endings import by_time, deadline
 from cepheid.kernels.items import is_later
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     END_WIDTH,
     EVENT,
+    GAPS,
+    GAPS_SHIFT,
     ITEM_FROM,
     ITEM_NEXT,
     ITEM_TO,
+    LATE_AFTER,
     LATEST_EVENT,
     LATEST_TIME,
     M_BASE,
@@ -18,8 +22,11 @@ from cepheid.kernels.layout import (
     M_RUN_CAPACITY,
     M_RUNS,
     M_TRIED,
+    MANY_GAPS,
     NO_ELEMENT,
     NO_ROW,
+    P_EACH,
+    P_EACH_COLUMN,
     P_ENDS,
     P_LOGS,
     P_TELLS,
@@ -34,7 +41,7 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.output import emit
-from cepheid.kernels.rows import row_of
+from cepheid.kernels.rows import INT_MAX, row_of
 from cepheid.kernels.signatures import Free, Helper
 
 
@@ -44,6 +51,26 @@ def log_end(run: int, time: int, event: int, plan: Ints, pool: Ints, out: Ints) 
     if plan[P_LOGS]:
         slot = pool[M_RUNS] + (pool[run + ITEM_TO] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
         emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, time, event, plan, pool, out)
+
+
+@kernel()
+def _other_clock_at(decider: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """How far the other clock must come, for what `by_time` gives."""
+    told = LATE_AFTER - decider
+    gaps = (told >> GAPS_SHIFT) + 1
+    last = told & ((1 << GAPS_SHIFT) - 1)
+    before = ints[plan[P_EACH_COLUMN] * pool[M_N_EVENTS] + last - pool[M_BASE]]
+    if gaps == MANY_GAPS or plan[P_EACH] > INT_MAX // gaps or add_overflows(before, plan[P_EACH] * gaps):
+        return INT_MAX
+    return before + plan[P_EACH] * gaps
+
+
+@kernel()
+def _comes_later(time: int, event: int, than_time: int, than_event: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
+    """As `is_later`, where BETWEEN EACH may have another clock, too."""
+    if time == than_time and event <= LATE_AFTER and than_event <= LATE_AFTER:
+        return _other_clock_at(event, plan, pool, ints) > _other_clock_at(than_event, plan, pool, ints)
+    return is_later(time, event, than_time, than_event)
 
 
 @kernel()
@@ -70,21 +97,22 @@ def decide(
         item = row_of(item_id, plan, pool)
         time, event = pool[item + LATEST_TIME], pool[item + LATEST_EVENT]
         if pool[item + ITEM_FROM] >= 0:
-            time, event = deadline(run, plan, pool, ints), by_time(pool[run + EVENT], plan)
+            time, event = deadline(run, 1, plan, pool, ints), by_time(pool[run + EVENT], 1, plan)
             if left < 0:
                 left = item_id
-        if failed and is_later(failed_time, failed_event, time, event):
+        if failed and _comes_later(failed_time, failed_event, time, event, plan, pool, ints):
             time, event = failed_time, failed_event
         holds = pool[item + ITEM_FROM] < 0
         if holds:
             end = plan[P_ENDS] + (-1 - pool[item + ITEM_FROM]) * END_WIDTH
             for k in range(plan[end + TRAILING_FROM], plan[end + TRAILING_TO]):
-                broken_at, broken_by = deadline(item, plan, pool, ints), by_time(pool[item + EVENT], plan)
+                gaps = plan[end + GAPS]
+                broken_at, broken_by = deadline(item, gaps, plan, pool, ints), by_time(pool[item + EVENT], gaps, plan)
                 if free(k, k + 1, item_id, plan, pool, reals, ints, floats, nulls, large) != 1:
                     holds = False
                     broken_by = pool[M_TRIED]
                     broken_at = ints[TIME_COLUMN * pool[M_N_EVENTS] + broken_by - pool[M_BASE]]
-                if is_later(broken_at, broken_by, time, event):
+                if _comes_later(broken_at, broken_by, time, event, plan, pool, ints):
                     time, event = broken_at, broken_by
         if holds:
             emit(item_id, -1, -1, time, event, plan, pool, out)
@@ -93,7 +121,7 @@ def decide(
         item_id = pool[item + ITEM_NEXT]
     log_end(run, failed_time, failed_event, plan, pool, out)
     if left >= 0 and plan[P_TELLS]:
-        emit(left, -1, -1, deadline(run, plan, pool, ints), TIMED_OUT, plan, pool, out)
+        emit(left, -1, -1, deadline(run, 1, plan, pool, ints), TIMED_OUT, plan, pool, out)
 
 
 @kernel()

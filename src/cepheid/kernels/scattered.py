@@ -17,6 +17,7 @@ from cepheid.kernels.layout import (
     ENDS_FROM,
     ENDS_TO,
     EVENT,
+    GAPS,
     LENGTH_SHIFT,
     LIST_EDGES_FROM,
     LIST_EDGES_TO,
@@ -195,7 +196,7 @@ def fire_scattered(
                     and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free)
                     and (first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1)
                 ):
-                    emit(whole, -1, -1, deadline(row, plan, pool, ints), -1, plan, pool, out)
+                    emit(whole, -1, -1, deadline(row, plan[at + GAPS], plan, pool, ints), -1, plan, pool, out)
                     break
                 pool[M_HEAD], pool[M_CURRENT] = head, current
             pool[M_HEAD], pool[M_CURRENT] = head, current

@@ -150,6 +150,26 @@ def n_events_least(pattern: Pattern) -> int:
             return pattern.minimum * n_events_least(pattern.part)
 
 
+def n_events_most(pattern: Pattern) -> int | None:
+    """The number of events in the longest match of ``pattern``; None for no bound."""
+    match pattern:
+        case Event():
+            return 1
+        case Not():
+            return 0
+        case Repeat():
+            once = n_events_most(pattern.part)
+            return None if once is None or pattern.maximum is None else once * pattern.maximum
+        case _:
+            most = [n_events_most(part) for part in pattern.parts]
+            known = sorted(n for n in most if n is not None)
+            if len(known) < len(most):
+                return None
+            if isinstance(pattern, Or):
+                return known[-1]
+            return sum(known[-pattern.count :] if isinstance(pattern, AnyOf) else known)
+
+
 def always_bound(pattern: Pattern) -> frozenset[str]:
     """The names that every match of ``pattern`` binds; elements under NOT are bound by none."""
     match pattern:

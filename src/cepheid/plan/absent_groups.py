@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.structure import parts, patterns, with_parts
-from cepheid.language.tree import Event, Not, Pattern, Policy, Skip, SkipMode
+from cepheid.language.tree import And, Event, Not, Pattern, Policy, Repeat, Seq, Skip, SkipMode
+from cepheid.plan.references import references
 
 
 def names_of(pattern: Pattern) -> tuple[str, ...]:
@@ -26,10 +27,36 @@ def groups(pattern: Pattern) -> Iterator[Pattern]:
             yield part.part
 
 
-def slots(pattern: Pattern) -> dict[str, int]:
-    """A number for each variable under a NOT of a group; those of one group stand side by side."""
-    names = [name for group in groups(pattern) for name in names_of(group)]
-    return {name: number for number, name in enumerate(names)}
+OWN, BEFORE, FIRST, FIRST_BEFORE, LAST, NUMBER = range(6)
+"""What a condition may read of a loop under a NOT: the element that it is tried on, the one before that, the first of
+all, the first if it lies before the element, the last of all; and of which elements, for aggregates."""
+N_OF_LOOP = 6
+
+
+def read_from_outside(bound: BoundQuery) -> frozenset[str]:
+    """The variables under a NOT of a group that conditions name together with what stands outside of it."""
+    inside = frozenset(name for group in groups(bound.pattern) for name in names_of(group))
+    return frozenset(n for c in bound.conjuncts if not is_inside(c, inside) for n in c.variables if n in inside)
+
+
+def slots(bound: BoundQuery) -> dict[str, int]:
+    """The first slot of each variable under a NOT of a group; those of one group stand side by side.
+
+    A loop that conditions read from outside has `N_OF_LOOP`, any other variable has one.
+    """
+    read = read_from_outside(bound)
+    found, n = {}, 0
+    for group in groups(bound.pattern):
+        for name in names_of(group):
+            found[name] = n
+            n += N_OF_LOOP if name in read and bound.variables[name].loop else 1
+    return found
+
+
+def n_slots(bound: BoundQuery) -> int:
+    """How many slots there are."""
+    read, named = read_from_outside(bound), slots(bound)
+    return sum(N_OF_LOOP if name in read and bound.variables[name].loop else 1 for name in named)
 
 
 def is_inside(conjunct: Conjunct, inside: frozenset[str]) -> bool:
@@ -56,3 +83,62 @@ def _without_prefixes(pattern: Pattern) -> Pattern:
     if isinstance(pattern, Event):
         return replace(pattern, policy=None)
     return with_parts(pattern, tuple(_without_prefixes(part) for part in parts(pattern)))
+
+
+# --- loops that need not be long ----------------------------------------------------------------------
+
+
+def with_short_loops(bound: BoundQuery) -> BoundQuery:
+    """The query with loops under NOTs of groups no longer than they must be.
+
+    Only whether a match of such a group lies in a gap counts, and one that does still does so without some elements of
+    a loop, if all that is asked of them is asked of each alone: the order and the windows hold for the rest, and it
+    begins no earlier and ends no later. Without this, `any` would try every subset.
+    """
+    if bound.window.each_us is not None or bound.window.each_events is not None:
+        return bound  # elements may bridge a gap
+    if not any(True for _ in groups(bound.pattern)):
+        return bound
+    read = [r for c in bound.conjuncts for r in references(c.expression).values()]
+    in_order = frozenset(r.variable for r in read if r.prev or r.first or r.last or r.aggregated)
+    pattern = _in_negations(bound.pattern, in_order)
+    loops = dict.fromkeys(bound.variables, False)
+    _find_loops(pattern, loops, inside=False)
+    variables = {n: replace(v, loop=v.loop and (loops[n] or not v.negated)) for n, v in bound.variables.items()}
+    return replace(bound, pattern=pattern, variables=variables)
+
+
+def _in_negations(pattern: Pattern, in_order: frozenset[str]) -> Pattern:
+    if isinstance(pattern, Not):
+        has_until = any(isinstance(part, Repeat) and part.until is not None for part in patterns(pattern))
+        return pattern if has_until else replace(pattern, part=_short(pattern.part, in_order))
+    return with_parts(pattern, tuple(_in_negations(part, in_order) for part in parts(pattern)))
+
+
+def _short(pattern: Pattern, in_order: frozenset[str]) -> Pattern:
+    short = with_parts(pattern, tuple(_short(part, in_order) for part in parts(pattern)))
+    if not isinstance(short, Repeat) or not in_order.isdisjoint(names_of(short)) or not _is_sure(short.part):
+        return short
+    least = max(short.minimum, 1)
+    return short.part if short.minimum == least == 1 else replace(short, maximum=least)
+
+
+def _is_sure(pattern: Pattern) -> bool:
+    """Whether each match of it binds all of its variables."""
+    match pattern:
+        case Event():
+            return True
+        case Seq() | And():
+            return all(_is_sure(part) for part in pattern.parts)
+        case Repeat():
+            return pattern.minimum > 0 and _is_sure(pattern.part)
+        case _:
+            return False
+
+
+def _find_loops(pattern: Pattern, loops: dict[str, bool], *, inside: bool) -> None:
+    if isinstance(pattern, Event):
+        loops[str(pattern.name)] = loops[str(pattern.name)] or inside
+    inside = inside or (isinstance(pattern, Repeat) and pattern.maximum != 1)
+    for part in parts(pattern):
+        _find_loops(part, loops, inside=inside)

@@ -25,7 +25,8 @@ class Element:
         groups: the quantified groups around it.
         policy: its prefix, or None.
         inner: of a NOT of a group: the query whose matches must not lie in the gap.
-        slot: of a variable under such a NOT: its number among them.
+        slot: of a variable under such a NOT: its number among them, the first of several where it is ``many``.
+        many: of such a variable: conditions read several events of it (`plan.absent_groups`).
     """
 
     index: int
@@ -40,6 +41,7 @@ class Element:
     policy: Policy | None = None
     inner: BoundQuery | None = None
     slot: int | None = None
+    many: bool = False
 
     @property
     def loop(self) -> bool:
@@ -202,6 +204,7 @@ class End:
         trailing: the NOTs at its end, which are tested when nothing can break them any more.
         dropped: the quantified group whose unfinished iteration gives its events back, or None.
         scattered: the same, where other events of the match may lie among them.
+        n_trailing: the most events of a match of what stands under one of these NOTs; None for no bound.
     """
 
     tests: tuple[Test, ...] = ()
@@ -209,6 +212,7 @@ class End:
     trailing: tuple[Absence, ...] = ()
     dropped: int | None = None
     scattered: tuple[int, ...] = ()
+    n_trailing: int | None = 1
 
     @property
     def gives_back(self) -> bool:

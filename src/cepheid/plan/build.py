@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.tree import Event, Not, Policy, Repeat, SkipMode
+from cepheid.plan.absent_groups import with_short_loops
 from cepheid.plan.automaton import (
     Absence,
     Accepting,
@@ -69,6 +70,7 @@ def build(bound: BoundQuery, *, timed_out: bool = False) -> Automaton:
     require_supported(bound)
     if timed_out:
         require_timed_out(bound)
+    bound = with_short_loops(bound)
     tells = timed_out and closes(bound.window)
     if not tells and _is_plain(bound):
         return _Builder(bound).build()

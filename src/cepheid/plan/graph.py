@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from cepheid.errors import NotSupportedError
 from cepheid.language.bound import BoundQuery
+from cepheid.language.structure import n_events_most
 from cepheid.language.tree import Event, Pattern, Policy
-from cepheid.plan.absent_groups import names_of, query_of, slots
+from cepheid.plan.absent_groups import n_slots, names_of, query_of, read_from_outside, slots
 from cepheid.plan.automaton import (
     Absence,
     Accepting,
@@ -88,8 +89,8 @@ class _Graph:
         self.positive = [name for name, variable in bound.variables.items() if not variable.negated]
         self.negated = [name for name, variable in bound.variables.items() if variable.negated]
         self.numbers = {name: i for i, name in enumerate([*self.positive, *self.negated])}
-        self.slots = slots(bound.pattern)
-        self.gaps_are_bounded = bound.window.each_us is not None or bound.window.each_events is not None
+        self.slots = slots(bound)
+        self.read_from_outside = read_from_outside(bound)
         self.conditions = GraphConditions(bound, self.positive, self.numbers)
         self.nodes: dict[_Key, _Node] = {}
         self.n_steps = 0
@@ -109,7 +110,7 @@ class _Graph:
         self.until = GraphUntil(self.bound, named, self.numbers, strict=self.strict)
         variants = [pattern] if self.any or self.strict else self._variants(pattern)
         n_negated = len(self.gap_elements) + len(self.until.elements)
-        if max(len(self.elements) + n_negated, len(self.slots)) > MAX_ELEMENTS:
+        if max(len(self.elements) + n_negated, n_slots(self.bound)) > MAX_ELEMENTS:
             raise self._refused(f"a pattern of more than {MAX_ELEMENTS} elements", "split the pattern")
         starts = [self._explore(variant) for variant in variants]
         self._find_known(starts)
@@ -171,6 +172,7 @@ class _Graph:
             negated=variable.negated,
             groups=frozenset(self.groups.get(name, ())),
             slot=self.slots.get(name),
+            many=variable.loop and name in self.read_from_outside,
         )
 
     def _negated(self, index: int, gap: Pattern) -> Element:
@@ -184,9 +186,6 @@ class _Graph:
         """The conditions that name a variable under a NOT and others, each with that variable."""
         for name in names_of(self.gap_elements[gap]):
             for condition in self.conditions.against.get(name, ()):
-                if name in self.slots and self.bound.variables[name].loop:
-                    what = "a condition between a loop under a NOT of a group and what stands outside of it"
-                    raise self._refused(what, "name single events there")
                 yield self.numbers[name], condition
 
     # --- states and steps -----------------------------------------------------------------------------------
@@ -384,9 +383,6 @@ class _Graph:
         right: Anchor = Anchor.REMEMBERED,
         skipped: frozenset[int] = frozenset(),
     ) -> Absence:
-        at_end = right in (Anchor.OPEN, Anchor.REOPENED)
-        if at_end and self.gaps_are_bounded and not isinstance(self.gap_elements[gap], Event):
-            raise self._refused("BETWEEN EACH with a NOT of a group at the end of the pattern", "use WITHIN alone")
         return Absence(
             negated=self.numbers[names_of(self.gap_elements[gap])[0]],
             left=Anchor.REMEMBERED if right is Anchor.REMEMBERED else Anchor.LAST_TAKEN,
@@ -480,4 +476,15 @@ class _Graph:
             trailing=tuple(trailing),
             dropped=end.dropped,
             scattered=tuple(sorted(end.scattered)),
+            n_trailing=self._most_trailing([absence.gap for absence in trailing]),
         )
+
+    def _most_trailing(self, gaps: Iterable[int]) -> int | None:
+        """The most events of what stands under one of some NOTs, or None."""
+        most = 1
+        for gap in gaps:
+            n = n_events_most(self.gap_elements[gap])
+            if n is None:
+                return None
+            most = max(most, n)
+        return most

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.plan.absent_groups import is_inside, slots
+from cepheid.plan.absent_groups import groups, is_inside, names_of
 from cepheid.plan.automaton import Situation, Test
 from cepheid.plan.references import Reference, is_single, references
 from cepheid.plan.terms import Place
@@ -51,7 +51,7 @@ class GraphConditions:
         self.singles: dict[str, tuple[Conjunct, ...]] = {}
         self.between: list[Condition] = []
         self.against: dict[str, list[Condition]] = {}
-        inside = frozenset(slots(self.bound.pattern))
+        inside = frozenset(name for group in groups(self.bound.pattern) for name in names_of(group))
         for conjunct in self.bound.conjuncts:
             if is_inside(conjunct, inside):
                 continue  # `plan.absent_groups`

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from cepheid.language.bound import BoundWindow
+from cepheid.language.structure import n_events_most, patterns
+from cepheid.language.tree import Not
 from cepheid.plan.automaton import Automaton
 
 _LONGEST = 2**63 - 1
@@ -99,4 +101,11 @@ def _reach(automaton: Automaton) -> tuple[int | None, int | None]:
         return within, min(2 * within, _LONGEST) if automaton.leading else within
     if each is None or any(variable.loop for variable in automaton.variables):
         return None, None
-    return min(each * (n_positive - 1), _LONGEST), min(each * (n_positive + 1), _LONGEST)
+    # A NOT before or behind them may hold as many events as its longest match has, each so far from the next.
+    most = [n_events_most(part.part) for part in patterns(automaton.bound.pattern) if isinstance(part, Not)]
+    known = [n for n in most if n is not None]
+    if len(known) < len(most):
+        return None, None
+    beyond = max(known, default=1)
+    far = min(each * (n_positive + beyond), _LONGEST)
+    return min(each * (n_positive - 1), _LONGEST) if beyond == 1 else far, far

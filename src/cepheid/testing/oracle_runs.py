@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from cepheid.language.structure import parts, patterns, with_parts
-from cepheid.language.tree import Event, Not, Or, Pattern, Policy, Repeat
+from cepheid.language.tree import AnyOf, Event, Not, Or, Pattern, Policy, Repeat
 from cepheid.testing.oracle_assignments import Problem, broken, name_of, takes, until_holds
 from cepheid.testing.oracle_conditions import NOTHING_MORE, Binding, Path, all_hold, taken
 from cepheid.testing.oracle_states import Looping, State, Step, as_parts, names
@@ -191,6 +191,8 @@ def n_most(pattern: Pattern) -> float:
             return max(n_most(part) for part in pattern.parts)
         case Repeat():
             return n_most(pattern.part) * (float("inf") if pattern.maximum is None else pattern.maximum)
+        case AnyOf():
+            return sum(sorted(n_most(part) for part in pattern.parts)[-pattern.count :])
         case _:
             return sum(n_most(part) for part in parts(pattern))
 

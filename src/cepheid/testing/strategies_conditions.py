@@ -138,6 +138,14 @@ FORMS: Mapping[str, tuple[str, ...]] = {
         "concat(prev({b}).s, {b}.s) <> {q}.s",
         "near({b}.x, {q}.x)",
     ),
+    "loop under NOT": (
+        "count({v}) {o} {p}.x",
+        "{g}({v}.{n}) {o} {p}.{n}",
+        "first({v}).{n} {o} {p}.{n}",
+        "last({v}).s {o} {p}.s",
+        "{v}.{n} - prev({v}).{n} {o} {p}.{n}",
+        "{v}.{n} {o} {g}({v}.{n}) + {p}.{n}",
+    ),
     "remote": (
         "{v}.x <= REMOTE levels[{w}.k].top",
         "{v}.x IN REMOTE levels[{w}.k].known",
@@ -197,7 +205,7 @@ def condition(choices: Choices, names: Sequence[Name], features: Features) -> st
 def condition_of_not(choices: Choices, names: Sequence[Name]) -> str:
     """A condition on a negated variable and, mostly, another one."""
     negated = choices.pick([name for name in names if name.negated])
-    kind = choices.pick(["cross", "cross", "cross", "constant"])
+    kind = choices.pick(["cross", "cross", "loop under NOT" if negated.loop else "cross", "constant"])
     return _of_kind(choices, kind, [negated, *(name for name in names if not name.negated)], negated)
 
 
