@@ -16,7 +16,7 @@ WITH_JAVA := java_home="$$(scripts/java.sh)" || exit 1; export JAVA_HOME="$$java
 WITH_JAVA_IF_ANY := java_home="$$(scripts/java.sh)" || { [ -z "$$CI" ] || exit 1; echo "without Java: tests on Spark are skipped"; }; \
 	[ -z "$$java_home" ] || export JAVA_HOME="$$java_home";
 
-.PHONY: help setup java demo test check bench figures fuzz ci lock clean
+.PHONY: help setup java demo test check bench peers figures fuzz ci lock clean
 
 help:  ## this list
 	@awk 'BEGIN {FS = ":.*  ## "} /^[a-z]+:.*  ## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -50,6 +50,9 @@ check: setup  ## style, types, who imports whom, docstrings
 bench: setup  ## events per second of the engine alone and under Spark, beside a reference
 	@missed=0; $(PY) -m benchmarks.engine || missed=1; \
 	$(WITH_JAVA) $(PY) -m benchmarks.spark || missed=1; exit $$missed
+
+peers: setup  ## the engine beside Flink CEP, CORE, DuckDB, Polars and plain Python, which it installs in build/peers
+	@$(PY) -m benchmarks.peers
 
 figures: setup  ## the figures of the papers, the paper's number beside ours
 	@scripts/figures.sh

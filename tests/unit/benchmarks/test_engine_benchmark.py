@@ -77,7 +77,7 @@ def test_peers_find_what_the_engine_finds(dense: bool):
     pytest.importorskip("polars")
     table = stream(10_000, dense=dense)
     n_matches = engine_on(table, WORKLOADS["W2"].query)()
-    events = zip(*(table.column(c).to_pylist() for c in ("type", "ts", "key", "v1")), strict=True)
+    events = zip(*(table.column(c).to_pylist() for c in ("type", "ts", "key", "v1", "price")), strict=True)
     found = polars_join.matches(table)
     assert len(found) == n_matches
     assert sorted(polars_join.matches_plainly(table).rows()) == sorted(found.rows())
