@@ -26,7 +26,7 @@ _JVM = ("-XX:+UseSerialGC", "-Xmx4g", *_OPENED)
 _DEPENDENCY = (
     "<dependency><groupId>org.apache.flink</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 )
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+_POM = """<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>benchmarks</groupId><artifactId>flink-peer</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>{}</dependencies>
