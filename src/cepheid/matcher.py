@@ -17,8 +17,9 @@ from cepheid.engine.gauge import Gauge
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
+from cepheid.engine.streams import Streams
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
-from cepheid.errors import DataError, SchemaError
+from cepheid.errors import DataError, QueryError, SchemaError
 from cepheid.events.event_time import event_times
 from cepheid.events.frames import like_given
 from cepheid.events.given import first_given, read_given
@@ -28,12 +29,11 @@ from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.check import check
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
-from cepheid.language.printer import print_query
-from cepheid.query import Asked, Query, catalog_with
+from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
 
 class Matcher:
-    """One query over one stream, which comes in parts.
+    """One query over one stream, which comes in parts; or a set of them.
 
         matcher = cep.Matcher(query, time="ts", type="kind", slack=timedelta(seconds=5))
         for table in tables:
@@ -54,6 +54,9 @@ class Matcher:
     had to give are not known: the matcher then refuses every further call. One that raises because its events do not do
     changes nothing.
 
+    Of a `cepheid.QuerySet` each call gives a dict from the names to what the query of that name alone gives; events are
+    read, put in order and kept back once for all. The watermark, `late` and `rejected` are those of the stream.
+
     Memory is bounded by what one window of the query holds, beside the events that the watermark has not passed:
     `gauge` tells. A query without a window keeps each start until it becomes a match; where a loop or ``any`` would
     make more and more of it, it is refused.
@@ -66,7 +69,7 @@ class Matcher:
 
     def __init__(
         self,
-        query: Asked,
+        query: Asked | QuerySet,
         *,
         time: str,
         type: str | None = None,
@@ -82,7 +85,8 @@ class Matcher:
         """Start at the beginning of a stream.
 
         Args:
-            query, time, type, time_unit, parameters, catalog, queries: see `cepheid.match`.
+            query, time, type, time_unit, parameters, catalog, queries: see `cepheid.match`. In a set a query that is
+                FROM another one of it runs that one for itself.
             order: the columns that order events of equal time; by default they keep the order in which they come.
             schema: the columns of the events, as a pyarrow Schema or a table with these columns; by default those of
                 the first push.
@@ -95,7 +99,7 @@ class Matcher:
                 (`NotSupportedError`). Where no schema is given, the first `push` tells.
             SchemaError, ParameterError: the columns or parameters do not do.
         """
-        self._query = Query.of(query)
+        self._query = query if isinstance(query, QuerySet) else Query.of(query)
         self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
         self._parameters = parameters or {}
         require_settings(settings)
@@ -105,8 +109,7 @@ class Matcher:
         self._given: Any = None
         self._arrow: Any = None
         self._schema: Schema | None = None
-        self._bound: BoundQuery | None = None
-        self._stream: Stream | None = None
+        self._stream: Stream | Streams | None = None
         self._watermark_us = BEFORE_ALL_US
         self._failure: BaseException | None = None
         self.late: Any = None
@@ -185,36 +188,58 @@ class Matcher:
         return self._moved(AFTER_ALL_US)
 
     def switch(self, evaluation: str) -> None:
-        """Go on with another evaluation plan: no match is lost, and none comes twice.
+        """Go on with another evaluation plan: no match is lost, and none comes twice. Of a set, in all its queries.
 
         Args:
             evaluation: ``eager``, ``lazy``, or a plan such as ``b/c a``: see `cepheid.Settings`.
 
         Raises:
-            NotSupportedError: the query has no such choice.
+            NotSupportedError: a query has no such choice.
             QueryError: the plan does not name its variables.
         """
         self._require_whole()
         settings = replace(self._settings, evaluation=evaluation)
-        if self._stream is not None:
+        if isinstance(self._stream, Streams):
+            plans = self._stream.plans_for(evaluation)
+            with self._failing():
+                self._stream.switch(plans)
+        elif self._stream is not None:
             plan = self._stream.plan_for(evaluation)
             with self._failing():
                 self._stream.switch(plan)
         self._settings = settings
 
     def gauge(self, *, by_key: bool = False) -> Gauge:
-        """What is held at the moment: partial matches, events, keys, timers and bytes.
+        """What is held at the moment: partial matches, events, keys, timers and bytes; of a set, by all its queries.
 
         Args:
-            by_key: for each value of SAME, too: ``keys`` of the gauge is a pyarrow Table.
+            by_key: for each value of SAME, too: ``keys`` of the gauge is a pyarrow Table. Not of a set.
 
         Raises:
-            DataError: nothing was pushed yet, and no schema was given.
+            DataError: nothing was pushed yet, and no schema was given; ``by_key`` of a set.
         """
-        self._require_whole()
-        if self._stream is None:
-            raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
-        return self._stream.gauge(by_key=by_key)
+        stream = self._known()
+        if isinstance(stream, Stream):
+            return stream.gauge(by_key=by_key)
+        if by_key:
+            raise DataError("the queries of a set have keys of their own", remedy="ask for gauges(by_key=True)")
+        return stream.gauge()
+
+    def gauges(self, *, by_key: bool = False) -> dict[str, Gauge]:
+        """What the queries of a set hold at the moment, by their names.
+
+        The events that wait for the watermark are held once for all queries, and told with each.
+
+        Args:
+            by_key: see `gauge`.
+
+        Raises:
+            DataError: as of `gauge`; or the matcher has one query, which has no name.
+        """
+        stream = self._known()
+        if isinstance(stream, Stream):
+            raise DataError("the matcher has one query and no set", remedy="ask for gauge()")
+        return stream.gauges(by_key=by_key)
 
     def snapshot(self) -> bytes:
         """What is held, as bytes: a matcher made in the same way goes on from there with `restore`.
@@ -222,12 +247,11 @@ class Matcher:
         Raises:
             DataError: nothing was pushed yet, and no schema was given.
         """
-        self._require_whole()
-        if self._stream is None or self._schema is None:
-            raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
+        stream = self._known()
+        assert self._schema is not None
         columns = self._arrow.serialize().to_pybytes().hex()
         types = {name: list(fields) for name, fields in self._schema.per_type.items()}
-        return self._stream.snapshot({**self._asked(), "columns": columns, "types": types})
+        return stream.snapshot({**self._asked(), "columns": columns, "types": types})
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from a snapshot: to all later calls the answers are those of the matcher that made it.
@@ -263,8 +287,9 @@ class Matcher:
     def _asked(self) -> dict[str, str]:
         """The query and its options, as texts."""
         behind = {name: str(query) for name, query in sorted(self._catalog.queries.items())}
+        own = self._query
         return {
-            "query": print_query(self._query.tree),
+            "query": repr({name: str(own[name]) for name in own}) if isinstance(own, QuerySet) else str(own),
             "queries": repr(behind),
             "parameters": repr(sorted(self._parameters.items())),
             "options": repr(self._options),
@@ -277,21 +302,40 @@ class Matcher:
 
     # --- inside ---------------------------------------------------------------------------------------
 
-    def _bind(self, table: Any, schema: Schema) -> Stream:
-        bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
-        _require_bounded(bound)
-        stream = Stream(bound, table.schema, self._settings)
+    def _known(self) -> Stream | Streams:
+        """The stream, where its columns are known.
+
+        Raises:
+            DataError: they are not, or the matcher has failed.
+        """
+        self._require_whole()
+        if self._stream is None:
+            raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
+        return self._stream
+
+    def _bind(self, table: Any, schema: Schema) -> Stream | Streams:
+        stream: Stream | Streams
+        if isinstance(self._query, QuerySet):
+            bounds = with_values(self._query.bind(schema, self._catalog), self._parameters)
+            _require_bounded(bounds)
+            stream = Streams(bounds, table.schema, self._settings)
+        else:
+            bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
+            bounds = {"": bound}
+            _require_bounded(bounds)
+            stream = Stream(bound, table.schema, self._settings)
         stream.watermark_us = self._watermark_us
         _ = stream.output  # a query whose output cannot be is refused before anything is pushed
-        self._arrow, self._schema, self._bound, self._stream = table.schema, schema, bound, stream
-        warn_of_no_matches(told(bound))
+        self._arrow, self._schema, self._stream = table.schema, schema, stream
+        warn_of_no_matches([reason for bound in bounds.values() for reason in told(bound)])
         return stream
 
     def _moved(self, watermark_us: int) -> Any:
         self._require_whole()
         self._watermark_us = max(self._watermark_us, watermark_us)
         if self._stream is None:  # nothing was pushed, so that not even the columns are known
-            return pa.table({})
+            nothing = pa.table({})
+            return dict.fromkeys(self._query, nothing) if isinstance(self._query, QuerySet) else nothing
         before = self._stream.n_dropped
         with self._failing():
             found = self._stream.advance(self._watermark_us)
@@ -300,6 +344,8 @@ class Matcher:
                 f"{self._stream.n_dropped - before} partial matches were dropped, so matches may be missing",
                 stacklevel=3,
             )
+        if isinstance(found, dict):
+            return {name: like_given(matches, self._given) for name, matches in found.items()}
         return like_given(found, self._given)
 
     @contextmanager
@@ -355,10 +401,16 @@ class Matcher:
         return us
 
 
-def _require_bounded(bound: BoundQuery) -> None:
-    check(bound, stream=True)
-    if bound.inner is not None:
-        _require_bounded(bound.inner)
+def _require_bounded(bounds: Mapping[str, BoundQuery]) -> None:
+    """Refuse queries that would keep ever more of a stream."""
+    for name, bound in bounds.items():
+        one: BoundQuery | None = bound
+        while one is not None:
+            try:
+                check(one, stream=True)
+            except QueryError as error:
+                raise error.located(one.text, one.origin or name or None) from None
+            one = one.inner
 
 
 def _empty_of(schema: Any) -> Any:

@@ -129,6 +129,11 @@ class Routed:
     left: list[tuple[int, Conjunct]]
     partition: Partition
 
+    @property
+    def positions(self) -> Ints:
+        """The positions of the events, ascending."""
+        return np.ascontiguousarray(self.records[:, r.R_POSITION])
+
 
 class Routes:
     """Routes the events of a batch to the plans of a set."""
@@ -145,7 +150,7 @@ class Routes:
         self._partitions: dict[tuple[Expression, ...], Partition | None] = {}
         self._routed: dict[int, Routed] = {}
         self._n_cells = NO_CELL + 1
-        able = [n for n, plan in enumerate(plans) if _can_be_routed(plan) and self._partition(plan) is not None]
+        able = [n for n, plan in enumerate(plans) if can_be_routed(plan) and self._partition(plan) is not None]
         wanted = {number: [Wanted(element) for element in plans[number].automaton.elements] for number in able}
         names = sorted({name for each in wanted.values() for one in each for name in one.element.types})
         self._codes = {name: code for code, name in enumerate(names, start=1)}
@@ -295,7 +300,7 @@ class Routes:
         return self._partitions[by]
 
 
-def _can_be_routed(plan: CompiledPlan) -> bool:
+def can_be_routed(plan: CompiledPlan) -> bool:
     """Whether events that fit no element can be left out, and an element's events are told by conditions alone."""
     automaton = plan.automaton
     if plan.groups or automaton.sliding or reason_to_keep_all(automaton.bound) is not None:
@@ -328,7 +333,7 @@ def _partition_by(plan: CompiledPlan, batch: EventBatch) -> Partition:
 def routed_events(plan: CompiledPlan, batch: EventBatch, routed: Routed) -> KernelEvents:
     """The columns of a plan for the events that were routed to it."""
     records, partition = routed.records, routed.partition
-    positions, fit = np.ascontiguousarray(records[:, r.R_POSITION]), np.ascontiguousarray(records[:, r.R_FIT])
+    positions, fit = routed.positions, np.ascontiguousarray(records[:, r.R_FIT])
     for bit, conjunct in routed.left:
         rows = np.flatnonzero(fit & bit)
         if len(rows):

@@ -34,7 +34,8 @@ class Gauge:
         n_partial_matches: partial matches from which something can still come; in windows that slide, in each of them.
         n_timers: starts for which the end of their window is waited for, where it may decide a match: a loop at the end
             of the pattern, or a NOT there.
-        n_keys: different values of SAME among the events that are kept; None where the query has no SAME.
+        n_keys: different values of SAME among the events that are kept; None where the query has no SAME, and for the
+            queries of a set together.
         n_dropped: partial matches that a cap made it forget (`Settings`), since the start.
         n_bytes: bytes of all that is held; room for output is given back after each step.
         keys: where it was asked for, a pyarrow Table with the columns of SAME, ``n_partial_matches`` and ``n_events``

@@ -25,7 +25,7 @@ from cepheid.engine.snapshot import events_of_table, packed, table_of_events
 from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
-from cepheid.events.reorder import ReorderBuffer, part_of_stream
+from cepheid.events.reorder import ReorderBuffer, parted
 from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
@@ -38,11 +38,13 @@ class _Stage:
 
     Attributes:
         bound: the query.
+        plan: of the query.
         session: what matches it.
         buffer: its events that the watermark has not passed.
     """
 
     bound: BoundQuery
+    plan: CompiledPlan
     session: Session
     buffer: ReorderBuffer
 
@@ -95,15 +97,11 @@ class Stream:
         Returns:
             A pyarrow Table of those that are late (SEMANTICS 7.1) and go into no match, in the order of arrival.
         """
-        numbers = np.arange(self.n_arrived, self.n_arrived + batch.table.num_rows)
+        on_time, late = parted(batch, self.watermark_us, self.n_arrived, self.columns(batch.table, batch.schema))
         self.n_arrived += batch.table.num_rows
-        late = batch.time_us <= self.watermark_us
-        n_late = int(np.count_nonzero(late))
-        self.n_late += n_late
-        self._stages[0].buffer.add(part_of_stream(batch, ~late if n_late else None, numbers, self._columns(batch)))
-        if not n_late:
-            return batch.table.slice(0, 0)
-        return part_of_stream(batch, late, numbers, batch.table.column_names).table
+        self.n_late += late.num_rows
+        self._stages[0].buffer.add(on_time)
+        return late
 
     def advance(self, watermark_us: int) -> Any:
         """Move the watermark; one that lies before it stays where it is.
@@ -117,28 +115,45 @@ class Stream:
         Raises:
             DataError: a value does not fit a machine word, or a registered function fails.
         """
-        found = self.found(watermark_us)
+        return self.output_of(self.found(watermark_us))
+
+    def output_of(self, found: tuple[EventBatch, Matches] | None) -> Any:
+        """What `found` gave as a pyarrow Table."""
         return self.output.empty_table() if found is None else assemble(self._bound, *found)
 
     def found(self, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """As `advance`, but the matches by positions in a batch of events; None where there are none."""
+        return self.step(self._stages[0].buffer.release(max(self.watermark_us, watermark_us)), watermark_us)
+
+    def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
+        """The same where the events wait for the watermark elsewhere.
+
+        Args:
+            ready: the events between the watermark before and this one, in order; its rows are its events.
+            watermark_us: see `advance`.
+        """
         self.watermark_us = reached = max(self.watermark_us, watermark_us)
         for stage, following in zip(self._stages, [*self._stages[1:], None], strict=True):
             reached = max(reached, stage.session.watermark_us)
-            found = stage.session.step(stage.buffer.release(reached), reached)
+            found = stage.session.step(ready, reached)
             if following is None:
                 break
             if found is not None:
                 following.buffer.add(_as_events(following.bound, *found))
+            ready = following.buffer.release(max(stage.session.settled_us, following.session.watermark_us))
             reached = stage.session.settled_us
         return found
 
-    def _columns(self, batch: EventBatch) -> list[str]:
-        """The columns that matches are made from."""
-        names: list[str] = batch.table.column_names
+    @property
+    def plan(self) -> CompiledPlan:
+        """The plan of the query whose events are those that are pushed."""
+        return self._stages[0].plan
+
+    def columns(self, table: Any, schema: Schema) -> list[str]:
+        """The columns of a table of events that matches are made from."""
+        names: list[str] = table.column_names
         if self._read is None:
             return names
-        schema = batch.schema
         placed = {schema.time, schema.type, *schema.order}
         return [name for name in names if name in self._read or name in placed]
 
@@ -168,20 +183,27 @@ class Stream:
         Args:
             said: what else is to be kept, as JSON can say it.
         """
+        stages, tables = self.saved()
+        counts = {"watermark_us": self.watermark_us, "n_arrived": self.n_arrived, "n_late": self.n_late}
+        return packed({**said, **counts, "stages": stages}, tables)
+
+    def saved(self) -> tuple[list[dict[str, Any]], list[Any]]:
+        """For a snapshot: what JSON can say of the queries, the innermost first, and tables of what they hold."""
         stages, tables = [], []
         for stage in self._stages:
             held, further, own = stage.session.saved()
             waiting = table_of_events(stage.buffer.events)
             stages.append({**own, "watermark_us": stage.session.watermark_us, "n_tables": 2 + len(further)})
             tables += [waiting, table_of_events(held), *further]
-        counts = {"watermark_us": self.watermark_us, "n_arrived": self.n_arrived, "n_late": self.n_late}
-        return packed({**said, **counts, "stages": stages}, tables)
+        return stages, tables
 
     def restore(self, said: Mapping[str, Any], tables: list[Any], schema: Schema) -> None:
         """Go on, at the beginning of a stream, from a snapshot of a stream of the same query.
 
         Args:
-            said, tables: as `engine.snapshot.unpacked` gives them.
+            said: what JSON said, as `engine.snapshot.unpacked` gives it: the counts, and what `saved` gave as
+                ``stages``.
+            tables: those of `saved`.
             schema: of the events.
 
         Raises:
@@ -245,7 +267,7 @@ def _innermost_first(bound: BoundQuery) -> list[BoundQuery]:
 
 def _stage(bound: BoundQuery, settings: Settings) -> _Stage:
     compiled = prepare(bound, evaluation=asked_for(bound, settings.evaluation))
-    return _Stage(bound, session(compiled, settings), ReorderBuffer())
+    return _Stage(bound, compiled, session(compiled, settings), ReorderBuffer())
 
 
 def _events_of(bound: BoundQuery, events: Any) -> Any:

@@ -133,12 +133,17 @@ class _Stream:
         self.plans = plans
         self._numbers = {name: number for number, name in enumerate(plans)}
         self._routes = None
-        if len(plans) > 1 and len(events) * len(plans) >= FEWEST:
+        if worth_routing(events, len(plans)):
             self._routes = Routes(events, list(plans.values()))
 
     def routed(self, name: str) -> Routed | None:
         """The events for a plan; None where it is to be run alone."""
         return None if self._routes is None else self._routes.of(self._numbers[name])
+
+
+def worth_routing(events: EventBatch, n_plans: int) -> bool:
+    """Whether to find the events that each of some plans can take in one pass, before they are run."""
+    return n_plans > 1 and len(events) * n_plans >= FEWEST
 
 
 def _source(bound: BoundQuery) -> str | None:

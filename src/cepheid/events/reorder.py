@@ -69,6 +69,26 @@ def batch_bytes(batch: EventBatch) -> int:
     return int(batch.table.nbytes) + sum(array.nbytes for array in arrays if array is not None)
 
 
+def parted(batch: EventBatch, watermark_us: int, n_arrived: int, columns: list[str]) -> tuple[EventBatch, Any]:
+    """Events of a stream, those that are on time apart from those that are late (SEMANTICS 7.1).
+
+    Args:
+        batch: as it was read.
+        watermark_us: events up to this time are late, us.
+        n_arrived: rows that came before it.
+        columns: those to hold of the events that are on time.
+
+    Returns:
+        Those on time, as a batch in the order of arrival; and a pyarrow Table of the late ones, in that order, too.
+    """
+    numbers = np.arange(n_arrived, n_arrived + batch.table.num_rows)
+    late = batch.time_us <= watermark_us
+    if not late.any():
+        return part_of_stream(batch, None, numbers, columns), batch.table.slice(0, 0)
+    on_time = part_of_stream(batch, ~late, numbers, columns)
+    return on_time, part_of_stream(batch, late, numbers, batch.table.column_names).table
+
+
 def part_of_stream(batch: EventBatch, kept: BoolArray | None, numbers: Int64Array, columns: list[str]) -> EventBatch:
     """Some events of a batch as a batch of their own, in the order of their arrival.
 
