@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cepheid.compiler.keys import Keys
 from cepheid.compiler.registers import Registers
 from cepheid.kernels import layout as k
 from cepheid.plan.automaton import Automaton, Joins
+
+NO_FILTER = (-1, 0, 0, 0)
 
 
 def write_joins(
@@ -15,6 +19,7 @@ def write_joins(
     registers: Registers,
     keys: list[list[int]],
     buffers: list[list[int]],
+    filters: Callable[[int], tuple[int, int, int, int]],
 ) -> list[list[int]]:
     """The rows; their keys and the buffers of what they try are added to the other tables.
 
@@ -24,6 +29,7 @@ def write_joins(
         registers: give out those that hold the events between which one must lie; fields of these rows are numbers of
             registers until `placed_joins`.
         keys, buffers: tables that grow.
+        filters: gives, for an edge, the fields of a filter (register, comparator, two columns) as lists have them.
     """
     rows = []
     for step in joins.steps:
@@ -35,7 +41,9 @@ def write_joins(
         after = -1 if step.after is None else _last(automaton, registers, step.after)
         before = -1 if step.before is None else _first(automaton, registers, step.before)
         again = -1 if step.again is None else step.again
-        rows.append([len(buffers), step.entering, again, after, before, row_from, event_from])
+        # Both edges of a loop would have to have it.
+        found = filters(step.entering) if step.again is None else NO_FILTER
+        rows.append([len(buffers), step.entering, again, after, before, row_from, event_from, *found])
         buffers.append([step.element, event_from, len(keys)])
     return rows
 
@@ -45,7 +53,7 @@ def placed_joins(rows: list[list[int]], registers_at: int) -> list[list[int]]:
     placed = []
     for row in rows:
         made = list(row)
-        for place in (k.JOIN_AFTER, k.JOIN_BEFORE):
+        for place in (k.JOIN_AFTER, k.JOIN_BEFORE, k.JOIN_FILTER):
             if made[place] >= 0:
                 made[place] += registers_at
         placed.append(made)

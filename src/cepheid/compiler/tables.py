@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.chain import chain_of
 from cepheid.compiler.hosted import Hosted
-from cepheid.compiler.joins import neighbours_of, placed_joins, write_joins
+from cepheid.compiler.joins import NO_FILTER, neighbours_of, placed_joins, write_joins
 from cepheid.compiler.keys import KeyPart, Keys
 from cepheid.compiler.laid_out import laid_out
 from cepheid.compiler.load import Needs
@@ -113,7 +113,7 @@ class _Compiler:
             list_ranges = [self._lists_of(state, edges) for state in automaton.states]
             ways = [(0, 0)] * len(automaton.states)
         buffers = self._buffers()
-        joins = self._joins(buffers)
+        joins = self._joins(buffers, edges)
         width = max((hi - lo for lo, hi in list_ranges), default=0)
         late = automaton.skips or any(
             state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
@@ -438,7 +438,7 @@ class _Compiler:
             if found is not None:
                 element, comparator, row_column, event_column = found
                 return self.registers.value(element, row_column), comparator, row_column, event_column
-        return (-1, 0, 0, 0)
+        return NO_FILTER
 
     def _buffers(self) -> list[list[int]]:
         rows = []
@@ -449,8 +449,16 @@ class _Compiler:
             rows.append([element.index, first, len(self.keys)])
         return rows
 
-    def _joins(self, buffers: list[list[int]]) -> list[list[int]]:
+    def _joins(
+        self, buffers: list[list[int]], guards: Sequence[tuple[tuple[int, int], tuple[int, int]]]
+    ) -> list[list[int]]:
         """The steps that take events which were kept; adds the buffers in which these are."""
         if self.automaton.joins is None:
             return []
-        return write_joins(self.automaton, self.automaton.joins, self.keyed, self.registers, self.keys, buffers)
+
+        def filters(edge: int) -> tuple[int, int, int, int]:
+            return self._filter_of([edge], guards)
+
+        return write_joins(
+            self.automaton, self.automaton.joins, self.keyed, self.registers, self.keys, buffers, filters
+        )

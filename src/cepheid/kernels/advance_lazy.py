@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints
 from cepheid.kernels.jit import kernel
-from cepheid.kernels.joining import join_to
+from cepheid.kernels.joining import holds_on, join_to
 from cepheid.kernels.layout import (
     BUFFER_FULL,
     DONE,
@@ -68,7 +68,7 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.lists import forget, link, unlink_at
-from cepheid.kernels.making import make_row, qualifies
+from cepheid.kernels.making import make_row
 from cepheid.kernels.predicates import key_of
 from cepheid.kernels.rows import bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
@@ -115,7 +115,7 @@ def _meet(
         edge = plan[P_EDGES] + plan[e] * EDGE_WIDTH
         if plan[e] == plan[P_TRIGGER] or not (fit >> plan[edge + ELEMENT]) & 1:
             continue
-        if qualifies(edge, filtered, row_id, row, plan, pool, reals, ints, floats, nulls, large, free) != 1:
+        if holds_on(edge, filtered, row_id, plan, pool, reals, ints, floats, nulls, large, free) != 1:
             continue
         made_id = pool[M_HEAD]
         made = make_row(edge, row_id, row, number, time, plan, pool, reals, ints, floats, nulls, tally)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from cepheid.kernels.comparators import compare_ints
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
+    BARE_FINAL,
     BUFFER_KEYS_FROM,
     BUFFER_KEYS_TO,
     BUFFER_WIDTH,
     DONE,
     EDGE_WIDTH,
+    ELEMENT,
     END_WIDTH,
     ENDS_FROM,
     ENDS_TO,
+    FIRST_COLUMN,
+    IS_FINAL,
     J_AGAIN,
     J_CURSOR,
     J_KEY,
@@ -20,9 +25,13 @@ from cepheid.kernels.layout import (
     JOIN_AGAIN,
     JOIN_BEFORE,
     JOIN_BUFFER,
+    JOIN_COMPARATOR,
     JOIN_EDGE,
+    JOIN_EVENT_COLUMN,
+    JOIN_FILTER,
     JOIN_KEYS_FROM,
     JOIN_KEYS_TO,
+    JOIN_ROW_COLUMN,
     JOIN_WIDTH,
     KEPT_EVENT,
     KEPT_GROUP,
@@ -35,6 +44,7 @@ from cepheid.kernels.layout import (
     M_CAPACITY,
     M_CURRENT,
     M_HEAD,
+    M_INT_NULLS,
     M_KEPT,
     M_KEPT_CAPACITY,
     M_KEPT_HEADS,
@@ -67,6 +77,7 @@ from cepheid.kernels.layout import (
     STATE,
     STATE_MASK,
     STATE_WIDTH,
+    TARGET,
     THE_TRIGGER,
     TIME_COLUMN,
     Bytes,
@@ -100,13 +111,21 @@ def _fitting(cursor: int, join: int, key: int, row: int, plan: Ints, pool: Ints,
     upper = pool[row + before] if before >= 0 else INT_MAX
     within, time = plan[P_WITHIN], _time_of(pool[M_TRIGGER], pool, ints)
     kept, mask, tail = pool[M_KEPT], pool[M_KEPT_CAPACITY] - 1, pool[M_KEPT_TAIL]
+    # Most events fail the first condition; where that compares two ints, it is tested here, and once more in `_take`.
+    value, comparator, values = 0, 0, -1
+    if plan[join + JOIN_FILTER] >= 0:
+        places, column = pool[M_INT_NULLS], plan[join + JOIN_EVENT_COLUMN]
+        if ints[places + column] < 0 and ints[places + plan[join + JOIN_ROW_COLUMN]] < 0:
+            value, comparator = pool[row + plan[join + JOIN_FILTER]], plan[join + JOIN_COMPARATOR]
+            values = (FIRST_COLUMN + column) * pool[M_N_EVENTS] - pool[M_BASE]
     while cursor >= tail:
         place = kept + (cursor & mask) * KEPT_WIDTH
         tried = pool[place + KEPT_EVENT]
         if tried <= lower:
             return NO_MORE
         if tried < upper and pool[place + KEPT_KEY] == key and (within < 0 or time - pool[place + KEPT_TIME] <= within):
-            return cursor
+            if values < 0 or compare_ints(comparator, value, ints[values + tried]):
+                return cursor
         cursor = pool[place + KEPT_NEXT]
     return NO_MORE
 
@@ -223,6 +242,46 @@ def _complete(
 
 
 @kernel()
+def holds_on(
+    edge: int,
+    n_known: int,
+    row_id: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    large: Helper,
+    free: Free,
+) -> int:
+    """As `making.qualifies`, in one place: pasted into each caller it would take seconds to compile."""
+    row = row_of(row_id, plan, pool)
+    return qualifies(edge, n_known, row_id, row, plan, pool, reals, ints, floats, nulls, large, free)
+
+
+@kernel(inline=True)
+def _is_bare(edge: int, plan: Ints) -> bool:
+    """Whether an edge ends a match, and leaves nothing to be tested on the row that it makes."""
+    return plan[plan[P_STATES] + plan[edge + TARGET] * STATE_WIDTH + IS_FINAL] == BARE_FINAL
+
+
+@kernel()
+def _write(row_id: int, number: int, element: int, plan: Ints, pool: Ints, ints: Ints, out: Ints) -> int:
+    """Write the match that a row (NO_ROW: of no event) makes with one more event: DONE, or OUTPUT_FULL."""
+    n = 1
+    if row_id >= 0:
+        n += pool[row_of(row_id, plan, pool) + STATE] >> LENGTH_SHIFT
+    if pool[M_N_ENTRIES] + n > pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] + 1 > pool[M_OUT_MATCHES]:
+        return OUTPUT_FULL
+    trigger = pool[M_TRIGGER]
+    emit(row_id, number, element, _time_of(trigger, pool, ints), trigger, plan, pool, out)
+    if number != trigger:  # else it is the last
+        _sort_last(n, plan, pool, out)
+    return DONE
+
+
+@kernel()
 def _take(
     edge: int,
     row_id: int,
@@ -243,7 +302,7 @@ def _take(
     row = row_of(row_id, plan, pool)
     pool[M_CURRENT] = number
     pool[M_N_TRIED] += 1
-    if qualifies(edge, 0, row_id, row, plan, pool, reals, ints, floats, nulls, large, free) != 1:
+    if holds_on(edge, 0, row_id, plan, pool, reals, ints, floats, nulls, large, free) != 1:
         return NO_MORE
     made_id = pool[M_HEAD]
     if made_id - pool[M_TAIL] + 1 > pool[M_CAPACITY]:
@@ -299,6 +358,13 @@ def _join_rest(
         if cursor != THE_TRIGGER:
             place = pool[M_KEPT] + (cursor & (pool[M_KEPT_CAPACITY] - 1)) * KEPT_WIDTH
             number, link = pool[place + KEPT_EVENT], pool[place + KEPT_GROUP]
+        if step == n_steps - 1 and not closes and plan[join + JOIN_AGAIN] < 0 and _is_bare(edge, plan):
+            pool[M_CURRENT] = number
+            pool[M_N_TRIED] += 1
+            if holds_on(edge, 0, row_id, plan, pool, reals, ints, floats, nulls, large, free) == 1:
+                if _write(row_id, number, plan[edge + ELEMENT], plan, pool, ints, out) != DONE:
+                    return OUTPUT_FULL
+            continue
         made_id = pool[M_HEAD]
         code = _take(edge, row_id, number, plan, pool, reals, ints, floats, nulls, out, large, free, accept, tally)
         if code == NO_MORE:
@@ -355,9 +421,12 @@ def join_to(
     pool[M_TRIGGER] = number
     code = DONE
     if plan[P_CLOSES_LOOP]:
-        row = row_of(row_id, plan, pool)
-        if qualifies(edge, 0, row_id, row, plan, pool, reals, ints, floats, nulls, large, free) == 1:
+        if holds_on(edge, 0, row_id, plan, pool, reals, ints, floats, nulls, large, free) == 1:
             code = _join_rest(row_id, plan, pool, reals, ints, floats, nulls, out, large, free, accept, tally)
+    elif plan[P_N_JOINS] == 0 and _is_bare(edge, plan):
+        pool[M_N_TRIED] += 1
+        if holds_on(edge, 0, row_id, plan, pool, reals, ints, floats, nulls, large, free) == 1:
+            code = _write(row_id, number, plan[edge + ELEMENT], plan, pool, ints, out)
     else:
         code = _take(edge, row_id, number, plan, pool, reals, ints, floats, nulls, out, large, free, accept, tally)
         if code == DONE:

@@ -357,7 +357,11 @@ JOIN_BUFFER = 0  # what it tries; of a loop, what fits is linked by KEPT_GROUP f
 JOIN_EDGE, JOIN_AGAIN = 1, 2  # numbers of the edges that take a first event, and more of a loop (-1: it is none)
 JOIN_AFTER, JOIN_BEFORE = 3, 4  # fields of the events between which it must lie, or -1
 JOIN_KEYS_FROM, JOIN_KEYS_TO = 5, 6  # the key of the row
-JOIN_WIDTH = 7
+# Where the first condition of its edges compares an int of the row with one of the event: as FILTER_FIELD and its like.
+JOIN_FILTER = 7
+JOIN_COMPARATOR = 8
+JOIN_ROW_COLUMN, JOIN_EVENT_COLUMN = 9, 10
+JOIN_WIDTH = 11
 
 # --- ends of matches: rows of the table `ends` ------------------------------------------------------------
 # 0 to 3: what must hold: conditions (from, to) and absences (from, to)
