@@ -8,17 +8,19 @@ from cepheid.compiler.groups import GroupMatches
 from cepheid.engine.bindings import Bindings
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen
+from cepheid.events.batch import EventBatch
 from cepheid.events.column import BoolArray, Int64Array
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.absent_groups import read_from_outside
 
 
-def absent_matches(around: BoundQuery, bound: BoundQuery, found: Matches) -> GroupMatches:
+def absent_matches(around: BoundQuery, bound: BoundQuery, batch: EventBatch, found: Matches) -> GroupMatches:
     """Those of the matches that count.
 
     Args:
         around: the query with the NOT.
         bound: the query whose matches are those of what stands under it (`plan.absent_groups`).
+        batch: the events.
         found: these.
     """
     windows = _window_numbers(bound, found)
@@ -26,7 +28,7 @@ def absent_matches(around: BoundQuery, bound: BoundQuery, found: Matches) -> Gro
         kept = _nearest(around, found, windows)
         windows = None if windows is None else windows[kept]
         found = chosen(found, kept)
-    bindings = Bindings(bound, found)
+    bindings = Bindings(bound, batch, found)
     empty = {}
     for name, variable in bound.variables.items():
         if variable.optional:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -10,10 +11,11 @@ import numpy as np
 
 from cepheid.engine.branches import taken_in_order, taken_variables
 from cepheid.engine.matches import Matches
+from cepheid.events.batch import EventBatch
 from cepheid.events.column import BoolArray, Int64Array
 from cepheid.language.bound import BoundQuery
-from cepheid.language.structure import is_repeated_group, patterns
-from cepheid.language.tree import AnyOf, Or, Policy
+from cepheid.language.structure import is_repeated_group, patterns, places
+from cepheid.language.tree import AnyOf, Or
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +54,16 @@ class Elements:
 
 @dataclass(frozen=True, eq=False)
 class Bindings:
-    """Matches, seen from the variables of the query."""
+    """Matches, seen from the variables of the query.
+
+    Attributes:
+        bound: the query.
+        batch: the events.
+        matches: positions in it.
+    """
 
     bound: BoundQuery
+    batch: EventBatch
     matches: Matches
 
     @cached_property
@@ -118,21 +127,29 @@ class Bindings:
         return any(isinstance(part, Or | AnyOf) for part in patterns(self.bound.pattern))
 
     @cached_property
-    def _branches_in_loops(self) -> bool:
+    def _order_tells(self) -> bool:
+        """Whether the set of bound variables may not tell the branches: they are repeated, or share a name."""
         loops = [part for part in patterns(self.bound.pattern) if is_repeated_group(part)]
-        return any(isinstance(part, Or | AnyOf) for loop in loops for part in patterns(loop))
+        if any(isinstance(part, Or | AnyOf) for loop in loops for part in patterns(loop)):
+            return True
+        taken = Counter(place.name for place in places(self.bound.pattern) if place.negation is None)
+        return any(n > 1 for n in taken.values())
 
     @cached_property
     def _bound_sets(self) -> tuple[list[frozenset[str]], Int64Array]:
         """The different sets of taken variables, and the number of the one of each match."""
         names = list(self.bound.variables)
-        if self._branches_in_loops:
+        if self._order_tells:
+            codes = self.batch.type_codes
             variables, offsets = self.matches.variables.tolist(), self.matches.offsets.tolist()
-            numbers: dict[tuple[int, ...], int] = {}
-            of_each = [numbers.setdefault(tuple(variables[i:j]), len(numbers)) for i, j in pairwise(offsets)]
-            runs = self.bound.policy is not Policy.ANY
+            kinds = [0] * len(variables) if codes is None else codes[self.matches.positions].tolist()
+            taken = list(zip(variables, kinds, strict=True))
+            numbers: dict[tuple[tuple[int, int], ...], int] = {}
+            of_each = [numbers.setdefault(tuple(taken[i:j]), len(numbers)) for i, j in pairwise(offsets)]
+            types = self.batch.type_names if codes is not None else (None,)
             found = [
-                taken_in_order(self.bound.pattern, tuple(names[v] for v in sequence), runs=runs) for sequence in numbers
+                taken_in_order(self.bound.pattern, tuple((names[v], types[kind]) for v, kind in sequence))
+                for sequence in numbers
             ]
             return found, np.array(of_each, np.int64)
         binds = np.zeros((len(self.matches), len(names)), np.bool_)

@@ -29,37 +29,43 @@ def taken_variables(pattern: Pattern, bound: frozenset[str]) -> frozenset[str]:
     return bound | (_taken(pattern, bound, strict=False) or frozenset() if taken is None else taken)
 
 
-def taken_in_order(pattern: Pattern, sequence: tuple[str, ...], *, runs: bool) -> frozenset[str]:
-    """The same, told from the variables in the order of the events, where branches stand in a loop.
+def taken_in_order(pattern: Pattern, sequence: tuple[tuple[str, str | None], ...]) -> frozenset[str]:
+    """The same, told from the variables in the order of the events, where branches stand in a loop or share a name.
 
     Args:
         pattern: as before.
-        sequence: the variable of each event of a match.
-        runs: the match is one of runs (`next`), which keep to one branch of each OR outside of loops.
+        sequence: the variable and the type of each event of a match; None where types are not told.
+
+    Returns:
+        As before; of several ways, the one that strict prefers (SEMANTICS 3.3) counts.
     """
     named = PatternTerms({})
-    terms = named.terms
-    whole = named.term(pattern)
-    failed: set[tuple[Term, int]] = set()
+    whole, terms = named.term(pattern), named.terms
 
-    def empty_from(term: Term, i: int) -> frozenset[str] | None:
-        if (term, i) in failed:
-            return None
-        for way in terms.ways(term):
+    def takes(element: int, i: int) -> bool:
+        name, kind = sequence[i]
+        types = named.elements[element].types
+        return terms.variables[element] == name and (not types or kind is None or kind in types)
+
+    failed: set[tuple[Term, int]] = set()
+    # One way after the other, without recursion: matches may be long.
+    ways = [iter(terms.ways(whole))]
+    at: list[tuple[Term, frozenset[str]]] = [(whole, frozenset())]
+    while ways:
+        i = len(ways) - 1
+        state, empty = at[-1]
+        for way in ways[-1]:
             if way.element is None:
                 if i == len(sequence):
-                    return way.empty
-            elif i < len(sequence) and terms.variables[way.element] == sequence[i]:
-                below = empty_from(way.rest, i + 1)
-                if below is not None:
-                    return below | way.empty
-        failed.add((term, i))
-        return None
-
-    for variant in terms.variants(whole) if runs else (whole,):
-        empty = empty_from(variant, 0)
-        if empty is not None:
-            return empty | frozenset(sequence)
+                    return empty | way.empty | {name for name, _ in sequence}
+            elif i < len(sequence) and takes(way.element, i) and (way.rest, i + 1) not in failed:
+                ways.append(iter(terms.ways(way.rest)))
+                at.append((way.rest, empty | way.empty))
+                break
+        else:
+            failed.add((state, i))
+            ways.pop()
+            at.pop()
     raise AssertionError("a match takes some way through its pattern")
 
 

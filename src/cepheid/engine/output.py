@@ -63,7 +63,7 @@ def assemble(
     columns = output_columns(bound, batch.table.schema, with_match_id=with_match_id)
     if only is not None:
         columns = tuple(column for column in columns if column.name in only)
-    rows = _Rows(bound, batch, matches, Bindings(bound, matches), source)
+    rows = _Rows(bound, batch, matches, Bindings(bound, batch, matches), source)
     arrays = [rows.array(column) for column in columns]
     schema = pa.schema([pa.field(column.name, column.type) for column in columns])
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -80,7 +80,7 @@ def assemble_timed_out(bound: BoundQuery, batch: EventBatch, timed_out: Matches)
         DataError: lists have too many elements.
     """
     columns = timed_out_columns(bound, batch.table.schema)
-    rows = _Rows(bound, batch, timed_out, PartialBindings(bound, timed_out), "")
+    rows = _Rows(bound, batch, timed_out, PartialBindings(bound, batch, timed_out), "")
     schema = pa.schema([pa.field(column.name, column.type) for column in columns])
     return pa.Table.from_arrays([rows.array(column) for column in columns], schema=schema)
 

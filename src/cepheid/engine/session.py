@@ -190,7 +190,7 @@ def _stepped(
 
 def _absent(around: CompiledPlan, plan: CompiledPlan, batch: EventBatch, settings: Settings) -> GroupMatches:
     """The matches of what stands under a NOT of a group, as far as they count for the query ``around`` it."""
-    return absent_matches(around.automaton.bound, plan.automaton.bound, run_plan(plan, batch, settings=settings))
+    return absent_matches(around.automaton.bound, plan.automaton.bound, batch, run_plan(plan, batch, settings=settings))
 
 
 def _stepped_in_order(

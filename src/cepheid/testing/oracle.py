@@ -27,6 +27,7 @@ from cepheid.testing.oracle_runs import (
     decision,
     is_policy_throughout,
 )
+from cepheid.testing.oracle_states import States, group_numbers
 from cepheid.testing.oracle_windows import Frame, Point, admits, at_event, frames
 
 __all__ = ["OracleEvent", "OracleMatch", "OracleResult", "Watermark", "match", "returned"]
@@ -76,8 +77,8 @@ def match(
             reported.sort(key=lambda pair: _order(problem, pair[0], pair[1], frame))
             if bound.window.one_match:
                 reported = reported[:1]
-            matches += [(point, _match(frame, one, point)) for point, one in reported]
-            out += [(one.decided, _match(frame, one, one.decided)) for one in expired]
+            matches += [(point, _match(problem, frame, one, point)) for point, one in reported]
+            out += [(one.decided, _match(problem, frame, one, one.decided)) for one in expired]
     last = math.inf if watermark is None else watermark
     return OracleResult(
         matches=_until(problem, matches, last),
@@ -222,14 +223,17 @@ def _sort_key(
     )
 
 
-def _match(frame: Frame, found: Found, point: Point) -> OracleMatch:
+def _match(problem: Problem, frame: Frame, found: Found, point: Point) -> OracleMatch:
     time, phase, _ = point
+    # Equal matches are one match, however they were found: what it leaves empty is told from what it binds.
+    sequence = [(binding.variable, binding.event.type) for binding in found.bindings]
+    empty = States(group_numbers(problem.bound.pattern)).empty_in(sequence, problem.bound.pattern)
     return OracleMatch(
         bindings=tuple((binding.variable, binding.event) for binding in found.bindings),
         window=frame.bounds,
         decision_time=None if math.isinf(time) else int(time),
         decided_by_event=phase == 0,
-        empty=found.empty,
+        empty=found.empty if empty is None else empty,
     )
 
 

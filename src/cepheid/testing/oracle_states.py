@@ -248,6 +248,29 @@ class States:
             if step.element is not None
         ]
 
+    def empty_in(self, sequence: Sequence[tuple[str, str | None]], pattern: Pattern) -> frozenset[str] | None:
+        """The variables that are empty in the preferred way of binding events of these types; None: there is none."""
+        without: set[tuple[State, int]] = set()
+
+        def below(state: State, n_read: int) -> frozenset[str] | None:
+            if (state, n_read) in without:
+                return None
+            for step in self.steps(state):
+                rest: frozenset[str] | None = None
+                if step.element is None:
+                    rest = frozenset() if n_read == len(sequence) else None
+                elif n_read < len(sequence):
+                    name, kind = sequence[n_read]
+                    types = step.element.types
+                    if step.element.name == name and (not types or kind in types):
+                        rest = below(step.state, n_read + 1)
+                if rest is not None:
+                    return rest | step.empty
+            without.add((state, n_read))
+            return None
+
+        return below(pattern, 0)
+
     # --- what may still come ------------------------------------------------------------------------
 
     def future(self, state: State, path: Path = ()) -> Future:

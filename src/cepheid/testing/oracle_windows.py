@@ -59,13 +59,11 @@ def frames(stream: Sequence[OracleEvent], window: BoundWindow) -> Iterator[Frame
     if window.size_us is not None and window.slide_us is not None:
         size, slide = window.size_us, window.slide_us
         last_in_window = size if window.closed else size - 1
-        if stream:
-            lowest = (stream[0].time - last_in_window) // slide
-            for start in range(lowest * slide, stream[-1].time + 1, slide):
-                inside = [p for p, event in enumerate(stream) if start <= event.time <= start + last_in_window]
-                if inside:
-                    closes = at_time(start + last_in_window)
-                    yield Frame(stream, inside[0], inside[-1] + 1, (start, start + size), closes)
+        # A window without an event has no match, and there may be very many of them between two events.
+        starts = {n * slide for event in stream for n in _windows_of(event.time, last_in_window, slide)}
+        for start in sorted(starts):
+            inside = [p for p, event in enumerate(stream) if start <= event.time <= start + last_in_window]
+            yield Frame(stream, inside[0], inside[-1] + 1, (start, start + size), at_time(start + last_in_window))
     elif window.size_events is not None and window.slide_events is not None:
         n_inside = window.size_events + window.closed
         for start in range(0, len(stream), window.slide_events):
@@ -74,6 +72,11 @@ def frames(stream: Sequence[OracleEvent], window: BoundWindow) -> Iterator[Frame
             yield Frame(stream, start, stop, (start, start + window.size_events), closes)
     else:
         yield whole
+
+
+def _windows_of(time: int, last_in_window: int, slide: int) -> range:
+    """The numbers of the sliding windows that hold a time."""
+    return range(-((last_in_window - time) // slide), time // slide + 1)
 
 
 def longest_us(window: BoundWindow) -> int | None:
