@@ -30,7 +30,8 @@ def returned(text, kinds):
 @pytest.mark.parametrize("policy", ["any", "next", "strict"])
 def test_one_iteration_with_two_branches_comes_before_two_with_one_each(policy):
     loop = "+" if policy == "any" else "+?"
-    text = f"SEQ((A | B){loop} a, (ANY(2, A* b, B c, C d))*) WITHIN 9 s POLICY {policy} RETURN count(a) AS a, count(b) AS b"
+    pattern = f"SEQ((A | B){loop} a, (ANY(2, A* b, B c, C d))*)"
+    text = f"{pattern} WITHIN 9 s POLICY {policy} RETURN count(a) AS n, count(b) AS m"
     # One iteration takes c and d, and leaves the branch of b out; in two, b would be empty.
     found = returned(text, "ABC")
     assert found.get("acd", (1, None)) == (1, None)
