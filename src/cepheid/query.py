@@ -32,11 +32,13 @@ class Query:
         tree: what the query says.
         text: as it was written, or as it prints where it was built.
         origin: the name of the file it came from, or None.
+        identified: its matches tell two columns more, as `BoundQuery.identified` says.
     """
 
     tree: tree_module.Query
     text: str = field(compare=False)
     origin: str | None = field(default=None, compare=False)
+    identified: bool = field(default=False, compare=False)
 
     @classmethod
     def parse(cls, text: str, origin: str | None = None) -> Query:
@@ -102,7 +104,8 @@ class Query:
             QueryError: the query does not fit; it shows the line, the place and the remedy.
         """
         try:
-            return replace(bind(self.tree, schema, catalog=catalog, text=self.text), origin=self.origin)
+            bound = bind(self.tree, schema, catalog=catalog, text=self.text)
+            return replace(bound, origin=self.origin, identified=self.identified)
         except QueryError as error:
             raise error.located(self.text, self.origin) from None
 

@@ -27,6 +27,12 @@ class About(Enum):
     CLOSED_TIME = "closed_time"
 
 
+MATCH = "cepheid match"
+"""The column of ``match_id`` in the matches of a query that is to tell it beside what RETURN says."""
+
+LAST = "cepheid last time"
+"""The column of the last time of such a match."""
+
 _WINDOW = (About.WINDOW_START, About.WINDOW_END)
 
 
@@ -54,7 +60,7 @@ def output_columns(bound: BoundQuery, events: Any, *, with_match_id: bool | None
         with_match_id: a ``match_id`` comes first; None for what the query says: it does if there is no RETURN.
 
     Returns:
-        The columns. Attributes have the Arrow type that they came in with, ``b.x`` of a loop variable is a list of it;
+        The columns; the last two are `MATCH` and `LAST` where the query is `BoundQuery.identified`. Attributes have the Arrow type that they came in with, ``b.x`` of a loop variable is a list of it;
         times of the match have the type of the time column if that is a timestamp, else microseconds, UTC.
 
     Raises:
@@ -71,6 +77,9 @@ def output_columns(bound: BoundQuery, events: Any, *, with_match_id: bool | None
             OutputColumn(returned.name, _returned_type(bound, events, returned.expression), returned.expression)
             for returned in bound.returns
         ]
+    if bound.identified:
+        columns.append(OutputColumn(MATCH, match_id.ARROW_TYPE, About.MATCH_ID))
+        columns.append(OutputColumn(LAST, time_type(bound, events), About.LAST_TIME))
     _check_names(bound, columns)
     return tuple(columns)
 

@@ -182,6 +182,8 @@ class BoundQuery:
         text: the text that errors point into (the printed query where it was built).
         inner: the query whose matches are the events (``FROM``), or None.
         origin: where the text came from, for messages; or None.
+        identified: each match tells its ``match_id`` and its last time whatever RETURN says
+            (`engine.output_schema.MATCH`, `LAST`).
         made: what was made of this very object, by whoever makes it: no part of the query, so neither compared, nor
             copied, nor pickled.
     """
@@ -202,6 +204,7 @@ class BoundQuery:
     text: str
     inner: BoundQuery | None = None
     origin: str | None = field(default=None, compare=False)
+    identified: bool = False
     made: dict[object, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, object]:

@@ -83,7 +83,7 @@ class Detection:
         if self.pieces:
             matches = of_home(matches, batch)
         bound = self.bound
-        if not bound.schema.order and (self.composite or not bound.returns):
+        if not bound.schema.order and (self.composite or bound.identified or not bound.returns):
             batch = identified(batch, matches)
         table = assemble(bound, batch, matches)
         if self.composite:
