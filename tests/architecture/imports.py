@@ -81,6 +81,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "httpx": ("connectors",),
     "sqlalchemy": ("connectors",),
     "confluent_kafka": ("connectors",),
+    "prometheus_client": ("job",),
     "uvicorn": ("dashboard",),
     "starlette": ("dashboard",),
 }

@@ -60,7 +60,8 @@ def output_columns(bound: BoundQuery, events: Any, *, with_match_id: bool | None
         with_match_id: a ``match_id`` comes first; None for what the query says: it does if there is no RETURN.
 
     Returns:
-        The columns; the last two are `MATCH` and `LAST` where the query is `BoundQuery.identified`. Attributes have the Arrow type that they came in with, ``b.x`` of a loop variable is a list of it;
+        The columns; the last two are `MATCH` and `LAST` where the query is `BoundQuery.identified`. Attributes have the
+        Arrow type that they came in with, ``b.x`` of a loop variable is a list of it;
         times of the match have the type of the time column if that is a timestamp, else microseconds, UTC.
 
     Raises:

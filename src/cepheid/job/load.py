@@ -11,9 +11,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from cepheid.connectors.locations import resolve
+from cepheid.connectors.locations import expand_variables, resolve
 from cepheid.errors import JobError, SetupError, Span
-from cepheid.job.model import LATER, JobFile, NamedQuerySection, QuerySection, SourceSection
+from cepheid.job.model import KINDS, LATER, JobFile, NamedQuerySection, QuerySection, SinkSection, SourceSection
+from cepheid.job.stream_model import KafkaSinkSection, KafkaSourceSection, RateSourceSection, SocketSourceSection
 from cepheid.language.bound import Catalog
 from cepheid.query import Query
 
@@ -73,7 +74,7 @@ class Job:
             JobError: events with NULL in SAME are to be listed, and Spark only counts them.
         """
         rejected = self.model.rejected_events
-        if self.model.engine == "spark" and rejected is not None and rejected.null_keys:
+        if self.model.runs_on == "spark" and rejected is not None and rejected.null_keys:
             keys = ("rejected",) if self.model.rejected is not None else ("sink", "rejected")
             span = self.place(*keys, "null_keys")
             raise JobError(
@@ -98,6 +99,14 @@ class Job:
             SetupError: an environment variable is not set, or a package not installed.
         """
         return tuple(resolve(path, self.base) for path in source.path)
+
+    def text_of(self, text: str) -> str:
+        """A text of the job with the values of its environment variables.
+
+        Raises:
+            SetupError: one is not set.
+        """
+        return expand_variables(text)
 
     def path_of(self, text: str) -> Path:
         """The absolute path of a file that the job writes."""
@@ -204,12 +213,12 @@ def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
     """The first fault; one that says which key is unknown goes before one that says which is missing."""
     details = sorted(error.errors(), key=lambda d: d["type"] != "extra_forbidden")
     detail = details[0]
-    place = detail["loc"]
+    place, kind = _without_kind(detail["loc"])
     key = _written(place, text)
     remedy = None
     match detail["type"]:
         case "extra_forbidden":
-            known = _fields(place[:-1])
+            known = _fields(place[:-1], kind)
             close = get_close_matches(str(place[-1]), known, 1)
             message = f"there is no key {key!r}"
             remedy = f"did you mean {close[0]!r}?" if close else f"the keys here are: {', '.join(known)}"
@@ -219,6 +228,9 @@ def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
             message = f"the key {place[-1]!r} is missing{where}"
             remedy = _EXAMPLES.get(str(place[-1]))
             place = place[:-1]
+        case "no_such_kind":
+            message, _, remedy = detail["msg"].partition("; ")
+            place = (*place, "kind")
         case "value_error":
             message, _, remedy = detail["msg"].removeprefix("Value error, ").partition("; ")
             message = f"{key}: {message}" if key else message
@@ -237,12 +249,18 @@ _EXAMPLES = {
     "query": 'add: [query] with file = "query.cep"',
     "path": 'add: path = "events.csv"',
     "time": 'add: time = "ts", the column of event time',
+    "servers": 'add: servers = "localhost:9092"',
+    "topics": 'add: topics = "payments"',
+    "topic": 'add: topic = "found", which exists',
+    "checkpoint": 'add: checkpoint = "checkpoint", a folder of this job alone',
+    "watermark": 'add: watermark = "10 s", how much later than newer ones an event may come',
 }
 
 
 _EITHER = {
     "source": "it should be a section [source]",
     "path": "it should be a text, or a list of texts",
+    "topics": "it should be a text, or a list of texts",
 }
 """What may be one or a list of several."""
 
@@ -286,15 +304,33 @@ def _written(place: Sequence[str | int], text: str) -> str:
     return written
 
 
-def _fields(place: Sequence[str | int]) -> list[str]:
+def _without_kind(place: Sequence[str | int]) -> tuple[tuple[str | int, ...], str]:
+    """The keys as the file has them, and the kind that pydantic names among those of a source or sink."""
+    at = {"source": 2, "sink": 1}.get(str(place[0]) if place else "", len(place))
+    if len(place) > at and place[at] in KINDS:
+        return (*place[:at], *place[at + 1 :]), str(place[at])
+    return tuple(place), "files"
+
+
+_OF_KIND: Mapping[tuple[str, str], type[BaseModel]] = {
+    ("source", "files"): SourceSection,
+    ("source", "kafka"): KafkaSourceSection,
+    ("source", "rate"): RateSourceSection,
+    ("source", "socket"): SocketSourceSection,
+    ("sink", "files"): SinkSection,
+    ("sink", "kafka"): KafkaSinkSection,
+}
+
+
+def _fields(place: Sequence[str | int], kind: str) -> list[str]:
     model: type[BaseModel] = JobFile
     if place[:1] == ("queries",) and len(place) > 1:
         model, place = NamedQuerySection, place[2:]  # the second is a name of the user's
     for part in place:
         if isinstance(part, int):
             continue
-        if part == "source":
-            model = SourceSection
+        if (str(part), kind) in _OF_KIND:
+            model = _OF_KIND[str(part), kind]
             continue
         annotation = model.model_fields[part].annotation if part in model.model_fields else None
         options = [annotation, *getattr(annotation, "__args__", ())]

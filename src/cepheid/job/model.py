@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from cepheid.connectors.column_types import column_type
 from cepheid.engine.settings import MAX_PARTIAL_MATCHES, OnCap, Settings
-from cepheid.errors import SchemaError
-from cepheid.events.schema import TIME_UNITS
+from cepheid.job.section import Name, Names, Section, TimeUnit, TypeName, as_list
+from cepheid.job.stream_model import (
+    KafkaSinkSection,
+    KafkaSourceSection,
+    RateSourceSection,
+    SocketSourceSection,
+    StreamSection,
+)
 from cepheid.plan.evaluation import EAGER
 
 Format: TypeAlias = Literal["csv", "jsonl", "parquet", "arrow"]
-Name: TypeAlias = Annotated[str, Field(min_length=1)]
-
-
-class _Section(BaseModel):
-    # A key that means nothing is a slip of the pen: it is refused, not passed over.
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-def _as_list(value: object) -> object:
-    # One path, or one table [source], is short for a list of one.
-    return [value] if isinstance(value, (str, dict)) else value
 
 
 def _one_character(value: str) -> str:
@@ -40,26 +34,12 @@ def _encoding(value: str) -> str:
     return value
 
 
-def _known_unit(value: str) -> str:
-    if value not in TIME_UNITS:
-        raise ValueError(f"{value!r} is not a unit of time; use one of {', '.join(TIME_UNITS)}")
-    return value
-
-
-def _known_type(value: str) -> str:
-    try:
-        column_type(value)
-    except SchemaError as error:
-        raise ValueError(f"{error.message}; {error.remedy}") from None
-    return value
-
-
 def _require_path(path: str | None, written_as: str | None) -> None:
     if written_as is not None and path is None:
         raise ValueError('format is that of a file, and there is none; add path = "matches.csv", or leave format out')
 
 
-class CsvSection(_Section):
+class CsvSection(Section):
     """``[source.csv]``: how CSV files are written.
 
     Attributes:
@@ -84,10 +64,11 @@ class CsvSection(_Section):
         return self
 
 
-class SourceSection(_Section):
-    """``[source]``, or one ``[[source]]`` for each type of events that has files of its own.
+class SourceSection(Section):
+    """``[source]`` of files, or one ``[[source]]`` for each type of events that has files of its own.
 
     Attributes:
+        kind: what is read; other kinds are `cepheid.job.stream_model`.
         path: a file, a folder or a glob, or a list of them; relative to the folder of the job file. ``${NAME}`` is an
             environment variable, ``package:NAME/path`` a file of an installed Python package.
         format: of the files; by their names where it is not given.
@@ -103,15 +84,16 @@ class SourceSection(_Section):
         csv: how CSV files are written.
     """
 
-    path: Annotated[list[Name], BeforeValidator(_as_list), Field(min_length=1)]
+    kind: Literal["files"] = "files"
+    path: Names
     format: Format | None = None
     time: Name
-    time_unit: Annotated[str, AfterValidator(_known_unit)] | None = None
+    time_unit: TimeUnit | None = None
     time_format: Name | None = None
     type: Name | None = None
     event: Name | None = None
     order: list[Name] = []
-    columns: dict[Name, Annotated[str, AfterValidator(_known_type)]] = {}
+    columns: dict[Name, TypeName] = {}
     csv: CsvSection = CsvSection()
 
     @model_validator(mode="after")
@@ -123,7 +105,7 @@ class SourceSection(_Section):
         return self
 
 
-class QuerySection(_Section):
+class QuerySection(Section):
     """``[query]``: the query itself, or the file that holds it."""
 
     text: Name | None = None
@@ -153,7 +135,7 @@ class NamedQuerySection(QuerySection):
         return self
 
 
-class TimedOutSection(_Section):
+class TimedOutSection(Section):
     """``[sink.timed_out]``: the file for what was left when its window closed.
 
     Attributes:
@@ -165,10 +147,12 @@ class TimedOutSection(_Section):
     format: Format | None = None
 
 
-class RejectedSection(_Section):
+class RejectedSection(Section):
     """``[rejected]``, or ``[sink.rejected]``: the file for events that could not be read.
 
     Attributes:
+        path: relative to the folder of the job file; of a stream, a folder.
+        format: by the name of the file where it is not given.
         null_keys: also for events with NULL in SAME, which are in no partition.
     """
 
@@ -177,7 +161,19 @@ class RejectedSection(_Section):
     null_keys: bool = False
 
 
-class SinkSection(_Section):
+class LateSection(Section):
+    """``[late]``: the folder for events of a stream that came when the watermark had passed them.
+
+    Attributes:
+        path: relative to the folder of the job file.
+        format: JSON lines where it is not given.
+    """
+
+    path: Name
+    format: Format | None = None
+
+
+class SinkSection(Section):
     """``[sink]``: the file for the matches; without a path they are shown on the console.
 
     Attributes:
@@ -188,6 +184,7 @@ class SinkSection(_Section):
         rejected: the same as ``[rejected]``, which may stand here.
     """
 
+    kind: Literal["files"] = "files"
     path: Name | None = None
     format: Format | None = None
     rows: Annotated[int, Field(ge=0)] = 20
@@ -200,7 +197,7 @@ class SinkSection(_Section):
         return self
 
 
-class SettingsSection(_Section):
+class SettingsSection(Section):
     """``[settings]``: how much each query may hold, as `cepheid.Settings`.
 
     Attributes:
@@ -221,7 +218,36 @@ class SettingsSection(_Section):
         return Settings(self.max_partial_matches, self.max_partial_matches_per_key, self.on_cap, self.evaluation)
 
 
-class JobFile(_Section):
+def _kind(value: object) -> str:
+    kind = value.get("kind", "files") if isinstance(value, dict) else getattr(value, "kind", "files")
+    return kind if isinstance(kind, str) else "none"
+
+
+AnySource: TypeAlias = Annotated[
+    Annotated[SourceSection, Tag("files")]
+    | Annotated[KafkaSourceSection, Tag("kafka")]
+    | Annotated[RateSourceSection, Tag("rate")]
+    | Annotated[SocketSourceSection, Tag("socket")],
+    Discriminator(
+        _kind,
+        custom_error_type="no_such_kind",
+        custom_error_message='the kind is none that there is; use "files", "kafka", "rate" or "socket"',
+    ),
+]
+
+AnySink: TypeAlias = Annotated[
+    Annotated[SinkSection, Tag("files")] | Annotated[KafkaSinkSection, Tag("kafka")],
+    Discriminator(
+        _kind,
+        custom_error_type="no_such_kind",
+        custom_error_message='the kind is none that there is; use "files" or "kafka"',
+    ),
+]
+
+KINDS = ("files", "kafka", "rate", "socket")
+
+
+class JobFile(Section):
     """A job file; its keys are its attributes.
 
     Attributes:
@@ -232,26 +258,64 @@ class JobFile(_Section):
         parameters: of the query, by name.
         sink: where matches go.
         rejected: where events go that cannot be read; they are only counted where it is not given.
+        late: where events of a stream go that come too late; they are only counted where it is not given.
         settings: how much each query may hold.
+        stream: how the job runs as a stream; it reads what is there and ends where it is not given.
+        spark: settings of the Spark session.
     """
 
-    engine: Literal["local", "spark"] = "local"
-    source: Annotated[list[SourceSection], BeforeValidator(_as_list), Field(min_length=1)]
+    engine: Literal["local", "spark"] | None = None
+    source: Annotated[list[AnySource], BeforeValidator(as_list), Field(min_length=1)]
     query: QuerySection
     queries: dict[Name, NamedQuerySection] = {}
     parameters: dict[Name, object] = {}
-    sink: SinkSection = SinkSection()
+    sink: AnySink = SinkSection()
     rejected: RejectedSection | None = None
+    late: LateSection | None = None
     settings: SettingsSection = SettingsSection()
+    stream: StreamSection | None = None
+    spark: dict[Name, str] = {}
+
+    @property
+    def runs_on(self) -> Literal["local", "spark"]:
+        """The engine: that of the file, or Spark for a stream."""
+        return self.engine or ("local" if self.stream is None else "spark")
+
+    @property
+    def file_sources(self) -> list[SourceSection]:
+        """The sources that are files: all of them, unless the job is a stream."""
+        return [source for source in self.source if isinstance(source, SourceSection)]
+
+    @property
+    def file_sink(self) -> SinkSection:
+        """Where matches go, of a job that is no stream; of one that is, as far as it says so for files."""
+        return self.sink if isinstance(self.sink, SinkSection) else SinkSection()
 
     @property
     def rejected_events(self) -> RejectedSection | None:
         """``[rejected]`` or ``[sink.rejected]``, whichever is given."""
-        return self.rejected or self.sink.rejected
+        return self.rejected or self.file_sink.rejected
+
+    @model_validator(mode="after")
+    def _streams(self) -> JobFile:
+        if self.stream is None:
+            for section, kind in (("source", [s.kind for s in self.source]), ("sink", [self.sink.kind])):
+                others = [name for name in kind if name != "files"]
+                if others:
+                    raise ValueError(
+                        f"{section}.kind {others[0]!r} is for streams; add [stream] with a checkpoint and a watermark "
+                        '(and trigger = "available now" to end when all that is there has been read)'
+                    )
+            if self.late is not None:
+                raise ValueError("[late] is for streams, and this job is none; leave it out, or add [stream]")
+            return self
+        if self.engine == "local":
+            raise ValueError('a stream runs on Spark; leave engine out, or say engine = "spark"')
+        return self
 
     @model_validator(mode="after")
     def _sources_agree(self) -> JobFile:
-        if self.rejected is not None and self.sink.rejected is not None:
+        if self.rejected is not None and self.file_sink.rejected is not None:
             raise ValueError("[rejected] and [sink.rejected] are the same; leave one out")
         sources = self.source
         if len(sources) == 1:

@@ -73,7 +73,7 @@ def read(job: Job, progress: Progress | None = None, n_events: int | None = None
     """
     job.require_engine()
     needed = columns_of_all(query.tree for query in (job.query, *job.named.values()))
-    if job.model.sink.timed_out is not None:
+    if job.model.file_sink.timed_out is not None:
         needed = None  # what timed out comes with all columns of its events
     events = _events(job, needed, progress, n_events)
     try:
@@ -119,8 +119,8 @@ def run(
 
     _tell(progress, Step("match", f"{events.n_rows:,} events"))
     began = time.perf_counter()
-    timed_out = job.model.sink.timed_out is not None
-    if job.model.engine == "spark":
+    timed_out = job.model.file_sink.timed_out is not None
+    if job.model.runs_on == "spark":
         found = match_spark(
             events.tables,
             job.query,
@@ -164,7 +164,7 @@ def run(
         write_s=time.perf_counter() - began,
         matches=matches,
         rejected=rejected,
-        engine=job.model.engine,
+        engine=job.model.runs_on,
         sink=sink,
         rejected_sink=rejected_sink,
         timed_out_sink=timed_out_sink,
@@ -191,14 +191,14 @@ def _check_sinks(job: Job) -> None:
     taken: dict[Path, str] = {}
     more = [(f"queries.{name}", section) for name, section in job.sinks.items()]
     model = job.model
-    rejected = "rejected" if model.sink.rejected is None else "sink.rejected"
-    own = (("sink", model.sink), (rejected, model.rejected_events), ("sink.timed_out", model.sink.timed_out))
+    rejected = "rejected" if model.file_sink.rejected is None else "sink.rejected"
+    own = (("sink", model.file_sink), (rejected, model.rejected_events), ("sink.timed_out", model.file_sink.timed_out))
     for name, section in (*own, *more):
         if section is None or section.path is None:
             continue
         path = job.path_of(section.path)
         check_writable(path)
-        for source in job.model.source:
+        for source in job.model.file_sources:
             for read in job.paths_of(source):
                 if is_listed(path, read):
                     raise JobError(
@@ -226,7 +226,7 @@ def _events(job: Job, needed: set[str] | None, progress: Progress | None, n_even
     rejected = [REJECTED_SCHEMA.empty_table()]
     files: list[tuple[FileSource, FileTable]] = []
     n_bytes = 0
-    for section in job.model.source:
+    for section in job.model.file_sources:
         only = None if needed is None else needed | {*section.order} | ({section.type} if section.type else set())
 
         def told(path: Path, number: int, total: int) -> None:
@@ -249,7 +249,7 @@ def _without_rows(job: Job, tables: Mapping[str | None, Any], rejected: Any) -> 
     """What there is to say if a column is missed because there are no rows; None if there are some."""
     if any(len(table) for table in tables.values()):
         return None
-    sources = ", ".join(path for section in job.model.source for path in section.path)
+    sources = ", ".join(path for section in job.model.file_sources for path in section.path)
     if not len(rejected):
         return DataError(
             f"{sources}: no event is in it, nor a header that names columns", remedy="is it the right file, and whole?"
@@ -294,7 +294,7 @@ def _file_source(job: Job, section: SourceSection) -> FileSource:
 
 
 def _schema(job: Job, tables: Mapping[str | None, Any]) -> Schema:
-    first = job.model.source[0]
+    first = job.model.file_sources[0]
     if None in tables:
         return schema_of(
             tables[None], time=first.time, time_unit=first.time_unit, type=first.type, order=tuple(first.order)
@@ -311,7 +311,7 @@ def _write(
     more = [(job.sinks[name], table) for name, table in others.items()]
     with ExitStack() as files:
         model = job.model
-        own = ((model.sink, matches), (model.rejected_events, rejected), (model.sink.timed_out, timed_out))
+        own = ((model.file_sink, matches), (model.rejected_events, rejected), (model.file_sink.timed_out, timed_out))
         for section, table in (*own, *more):
             if section is None or section.path is None:
                 paths.append(None)

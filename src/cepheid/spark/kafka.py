@@ -115,7 +115,11 @@ def read_kafka(
 
 
 def kafka_records(
-    matches: DataFrame, *, key: str | None = MATCH_ID, headers: Mapping[str, str] | None = None
+    matches: DataFrame,
+    *,
+    key: str | None = MATCH_ID,
+    headers: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
 ) -> DataFrame:
     """Matches as records: a key, a JSON object of their columns, and headers.
 
@@ -126,6 +130,7 @@ def kafka_records(
         matches: any DataFrame.
         key: the column that is the key of the records; None for records without.
         headers: header -> its value, the same for all records.
+        without: columns that are not in the objects.
 
     Raises:
         SchemaError: there is no such column.
@@ -136,7 +141,8 @@ def kafka_records(
             remedy=f"their columns are: {', '.join(matches.columns)}",
         )
     columns: list[Column] = [] if key is None else [named(key).cast("string").alias("key")]
-    columns.append(json_text(matches.schema).alias("value"))
+    told = spark.StructType([field for field in matches.schema.fields if field.name not in without])
+    columns.append(json_text(told).alias("value"))
     if headers:
         pairs = [
             F.struct(F.lit(name).alias("key"), F.lit(value).cast("binary").alias("value"))
@@ -156,6 +162,7 @@ def write_kafka(
     checkpoint: str | None = None,
     trigger: Mapping[str, Any] | None = None,
     options: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
 ) -> Any:
     """Write matches to a topic; see `kafka_records` for what each record is.
 
@@ -163,7 +170,7 @@ def write_kafka(
         matches: a DataFrame, or a stream.
         servers, options: as in `read_kafka`.
         topic: it exists.
-        key, headers: as in `kafka_records`.
+        key, headers, without: as in `kafka_records`.
         checkpoint: the folder in which a stream keeps how far it is.
         trigger: the arguments of `pyspark.sql.streaming.DataStreamWriter.trigger`: ``{"processingTime": "5 seconds"}``.
 
@@ -174,7 +181,7 @@ def write_kafka(
         SetupError: the session has no Kafka connector; a stream is given no checkpoint.
         SchemaError: there is no column for the key.
     """
-    records = kafka_records(matches, key=key, headers=headers)
+    records = kafka_records(matches, key=key, headers=headers, without=without)
     to = {**(options or {}), "kafka.bootstrap.servers": servers, "topic": topic}
     if headers:
         to["includeHeaders"] = "true"

@@ -22,7 +22,7 @@ def fault(text, tmp_path, kind=JobError):
 
 def test_a_small_job(tmp_path):
     small = job(SOURCE + QUERY, tmp_path)
-    assert small.model.engine == "local"
+    assert small.model.runs_on == "local"
     assert small.paths_of(small.model.source[0]) == (str(tmp_path / "events.csv"),)
     assert small.model.sink.path is None
 

@@ -1,0 +1,148 @@
+"""The sources of a streaming job as streams of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from cepheid.connectors.column_types import Form, column_type
+from cepheid.errors import JobError
+from cepheid.job.load import Job
+from cepheid.job.model import SourceSection
+from cepheid.job.stream_model import KafkaSourceSection, RateSourceSection, SocketSourceSection
+
+Source = SourceSection | KafkaSourceSection | RateSourceSection | SocketSourceSection
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The sources of a job.
+
+    Attributes:
+        reads: name of each source -> its `cepheid.spark.json_values.Read`.
+        events: what `cepheid.detect` is given: a stream, or event type -> stream.
+        order: the columns that order events of equal time.
+    """
+
+    reads: Mapping[str, Any]
+    events: Any
+    order: tuple[str, ...]
+
+
+def name_of(source: Source) -> str:
+    """What a source is called in messages."""
+    if source.event is not None:
+        return source.event
+    match source:
+        case KafkaSourceSection():
+            return "kafka " + ", ".join(source.topics)
+        case SocketSourceSection():
+            return f"socket {source.host}:{source.port}"
+        case RateSourceSection():
+            return "rate"
+        case _:
+            return ", ".join(source.path)
+
+
+def streams_of(job: Job, session: Any) -> Streams:
+    """The sources of a job as streams, their events counted.
+
+    Raises:
+        JobError: a source says what streams cannot do.
+        SetupError: a folder or Spark's connector is missing.
+    """
+    from cepheid.spark.stream_rows import counted, with_type
+
+    reads, frames = {}, {}
+    for number, source in enumerate(job.model.source):
+        name = name_of(source)
+        reads[name] = read = _read(job, source, number, session)
+        events = counted(read.events, name, time=source.time, time_unit=source.time_unit)
+        if source.event is not None and len(job.model.source) == 1:
+            events = with_type(events, _free_name("type", events.columns), source.event)
+        frames[source.event] = events
+    one = len(job.model.source) == 1
+    orders = {tuple(_order(source)) for source in job.model.source}
+    order = orders.pop() if len(orders) == 1 else ()
+    return Streams(reads, next(iter(frames.values())) if one else frames, order)
+
+
+def type_column(job: Job, events: Any) -> str | None:
+    """The column of the event type, where there is one source."""
+    (source, *others) = job.model.source
+    if others or source.event is None:
+        return source.type
+    return str(events.columns[-1])
+
+
+def _free_name(name: str, taken: list[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _order(source: Source) -> list[str]:
+    from cepheid.spark.kafka import KAFKA_ORDER
+
+    if isinstance(source, KafkaSourceSection) and not source.order:
+        return list(KAFKA_ORDER)
+    return source.order
+
+
+def _read(job: Job, source: Source, number: int, session: Any) -> Any:
+    from cepheid.spark.kafka import read_kafka
+    from cepheid.spark.sources import read_json_files, read_parquet_files, read_rate, read_socket
+
+    if isinstance(source, RateSourceSection):
+        return read_rate(session, source.rows_per_s)
+    required = [source.time, *([source.type] if source.type else [])]
+    if isinstance(source, SourceSection):
+        _require_streamable(job, source, number)
+        paths = job.paths_of(source)
+        if source.format == "parquet":
+            return read_parquet_files(session, paths, required=required)
+        return read_json_files(session, paths, _fields(source), required=required)
+    fields = None if source.format == "text" else _fields(source)
+    if isinstance(source, SocketSourceSection):
+        return read_socket(session, source.host, source.port, fields, required=required if fields else ())
+    return read_kafka(
+        session,
+        job.text_of(source.servers),
+        source.topics,
+        fields,
+        required=required,
+        key=source.key,
+        headers=source.headers,
+        starting=source.starting,
+        options={name: job.text_of(value) for name, value in source.options.items()},
+    )
+
+
+def _require_streamable(job: Job, source: SourceSection, number: int) -> None:
+    def refuse(key: str, message: str, remedy: str) -> JobError:
+        span = job.place("source", key)
+        return JobError(message, remedy=remedy, text=job.text if span else None, span=span, origin=job.origin)
+
+    if source.format not in ("jsonl", "parquet"):
+        raise refuse(
+            "format",
+            "a stream of files reads JSON lines and Parquet, and its format must be said",
+            'add: format = "jsonl", or format = "parquet"',
+        )
+    if source.time_format is not None:
+        raise refuse("time_format", "a stream reads times in ISO 8601 or as numbers", "leave time_format out")
+
+
+def _fields(source: SourceSection | KafkaSourceSection | SocketSourceSection) -> Any:
+    """The fields of events that are read, as Spark's columns."""
+    from cepheid.spark.sources import fields_of
+
+    columns = {name: column_type(text) for name, text in source.columns.items()}
+    columns.setdefault(source.time, column_type("timestamp" if source.time_unit is None else "int"))
+    if source.type is not None:
+        columns.setdefault(source.type, column_type("text"))
+    utc = pa.timestamp("us", "UTC")
+    return fields_of({name: utc if kind.form is Form.TIMESTAMP else kind.arrow for name, kind in columns.items()})

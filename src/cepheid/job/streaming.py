@@ -1,0 +1,272 @@
+"""A job that is a stream: wired, started, watched, and ended between two batches."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cepheid.errors import JobError
+from cepheid.job.checkpoint import Resumed, require_same, resumed
+from cepheid.job.load import Job
+from cepheid.job.parameters import require_all, values_for
+from cepheid.job.section import length_us
+from cepheid.job.stream_model import KafkaSinkSection, KafkaSourceSection
+from cepheid.job.stream_sinks import FolderWriter, Writer, match_writer
+from cepheid.job.stream_sources import Streams, name_of, streams_of, type_column
+from cepheid.job.telemetry import QUANTILES, Batch, Telemetry, Totals, Written
+from cepheid.language.printer import print_query
+
+
+@dataclass(frozen=True)
+class StreamReport:
+    """What a streaming job did until it ended.
+
+    Attributes:
+        totals: of this run, not of those before it.
+        stopped: it was asked to end; else it had read all that there was.
+    """
+
+    totals: Totals
+    stopped: bool
+
+
+def run_stream(
+    job: Job,
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
+    *,
+    parameters: Mapping[str, str] | None = None,
+) -> StreamReport:
+    """Run a streaming job until it is stopped by a signal (INT or TERM), or all that there is has been read.
+
+    Args:
+        job: from `cepheid.job.load.load`, with a section ``[stream]``.
+        say: takes what it goes on from, and a line for each batch.
+        warn: takes warnings.
+        parameters: values for parameters of the query, as texts; they go before those of the job file.
+
+    Raises:
+        CepheidError: whatever keeps the job from being done. Run it again, and it goes on with the batch that it could
+            not finish.
+    """
+    _require_possible(job)
+    stream = job.model.stream
+    assert stream is not None
+    checkpoint = job.path_of(stream.checkpoint)
+    require_same(checkpoint, _depends_on(job), job.origin)
+    metrics = None
+    if stream.metrics_port is not None:
+        from cepheid.job.metrics import PrometheusMetrics
+
+        metrics = PrometheusMetrics(stream.metrics_port)
+    try:
+        from cepheid.spark.session import local_session
+
+        session = local_session("cepheid-job", config=_config(job))
+        telemetry = Telemetry(say, warn, sources=[name_of(s) for s in job.model.source], metrics=metrics)
+        rows, split = _wired(job, session, parameters)
+        say(_where(resumed(checkpoint), checkpoint))
+        return _watched(job, session, rows, _Batches(split, _writers(job, split), telemetry), telemetry, checkpoint)
+    finally:
+        if metrics is not None:
+            metrics.close()
+
+
+def _require_possible(job: Job) -> None:
+    model = job.model
+    others = ", ".join(f"[queries.{name}]" for name in job.sinks)
+    for place, problem, remedy in (
+        (("sink", "timed_out"), "what timed out is not told of streams", "leave [sink.timed_out] out")
+        if model.file_sink.timed_out is not None
+        else ((), "", ""),
+        (("queries",), f"a stream writes the matches of [query] alone, and {others} has a path", "leave path out")
+        if others
+        else ((), "", ""),
+    ):
+        if place:
+            span = job.place(*place)
+            raise JobError(problem, remedy=remedy, text=job.text if span else None, span=span, origin=job.origin)
+    if model.engine == "local":
+        raise JobError("a stream runs on Spark", remedy="leave --engine local out", origin=job.origin)
+
+
+def _depends_on(job: Job) -> dict[str, str]:
+    """The parts of a job that its checkpoint is of no use without."""
+    queries = [print_query(job.query.tree), *(print_query(query.tree) for query in job.named.values())]
+    sources = [source.model_dump_json(exclude={"servers", "options"}) for source in job.model.source]
+    return {"a query": "\n".join(queries), "a source": "\n".join(sources)}
+
+
+def _config(job: Job) -> dict[str, str]:
+    from cepheid.spark.connectors import kafka_config
+
+    given = dict(job.model.spark)
+    kafka = isinstance(job.model.sink, KafkaSinkSection) or any(
+        isinstance(source, KafkaSourceSection) for source in job.model.source
+    )
+    return {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",  # a line for each batch says more, and the two would mix
+        # A batch that failed is planned again by the next run; what is older serves nobody.
+        "spark.sql.streaming.minBatchesToRetain": "20",
+        **(kafka_config(given) if kafka else {}),
+        **given,
+    }
+
+
+def _wired(job: Job, session: Any, parameters: Mapping[str, str] | None) -> tuple[Any, Any]:
+    """The stream of all outputs, and what splits it."""
+    from cepheid.spark.detect import detect
+    from cepheid.spark.frames import events_of, events_of_types
+    from cepheid.spark.stream_rows import with_unread
+
+    stream, first = job.model.stream, job.model.source[0]
+    assert stream is not None
+    streams: Streams = streams_of(job, session)
+    several = isinstance(streams.events, dict)
+    kind = None if several else type_column(job, streams.events)
+    given: dict[str, Any] = {
+        "time": first.time,
+        "time_unit": first.time_unit,
+        "type": kind,
+        "order": streams.order,
+    }
+    schema = (events_of_types if several else events_of)(streams.events, **given).schema.events
+    bound = job.query.bind(schema, job.catalog)
+    values = values_for(job, bound, parameters)
+    require_all(bound, values)
+    rejected = job.model.rejected_events
+    outputs = ["matches", "late", *(["rejected"] if rejected is not None and rejected.null_keys else [])]
+    found = detect(
+        streams.events,
+        replace(job.query, identified=True),
+        **{**given, "order": streams.order or None},
+        parameters=values,
+        queries=job.named,
+        outputs=outputs,
+        watermark=stream.watermark,
+        idle_flush=stream.idle_flush,
+        settings=job.model.settings.settings,
+    )
+    return with_unread(found.tagged, streams.reads), found
+
+
+def _writers(job: Job, found: Any) -> dict[str, Writer]:
+    writers = {"matches": match_writer(job, list(found.columns["matches"]))}
+    late, rejected = job.model.late, job.model.rejected_events
+    if late is not None:
+        writers["late"] = FolderWriter(job.path_of(late.path), late.format or "jsonl")
+    if rejected is not None:
+        folder = job.path_of(rejected.path)
+        writers["unread"] = FolderWriter(folder, rejected.format or "jsonl")
+        writers["rejected"] = FolderWriter(folder / "null_keys", rejected.format or "jsonl")
+    return writers
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """Writes each batch.
+
+    Attributes:
+        found: the outputs of the query.
+        writers: output -> what writes its rows.
+        telemetry: is told what was written.
+    """
+
+    found: Any
+    writers: Mapping[str, Writer]
+    telemetry: Telemetry
+
+    def __call__(self, rows: Any, number: int) -> None:
+        """Write one batch."""
+        from cepheid.spark.stream_rows import UNREAD, summary_of
+        from cepheid.spark.streams.outputs import rows_of
+
+        rows.persist()
+        try:
+            summary = summary_of(rows, QUANTILES)
+            n_rows = summary.n_rows
+            columns = {**self.found.columns, UNREAD: ("source", "place", "column", "reason", "raw")}
+            for name, writer in self.writers.items():
+                if n_rows.get(name):
+                    writer(rows_of(rows, name, columns[name]), number)
+        finally:
+            rows.unpersist()
+        self.telemetry.written(
+            number,
+            Written(
+                n_matches=n_rows.get("matches", 0),
+                n_late=n_rows.get("late", 0),
+                n_rejected=n_rows.get(UNREAD, 0) + n_rows.get("rejected", 0),
+                latency_s=summary.latency_s or None,
+            ),
+        )
+
+
+def _watched(
+    job: Job, session: Any, rows: Any, batches: _Batches, telemetry: Telemetry, checkpoint: Path
+) -> StreamReport:
+    from cepheid.spark.stream_query import Progress, StreamRun
+    from cepheid.spark.stream_rows import counts_of
+
+    stream = job.model.stream
+    assert stream is not None
+
+    def told(progress: Progress) -> None:
+        n_events, newest = counts_of(progress.observed)
+        telemetry.done(
+            Batch(progress.batch, n_events, newest, progress.watermark, progress.seconds, progress.state_bytes)
+        )
+
+    run = StreamRun(
+        session,
+        rows,
+        write=batches,
+        told=told,
+        checkpoint=str(checkpoint),
+        trigger=_trigger(stream.trigger),
+        name=Path(job.origin).stem,
+    )
+    with _stopping(run.stop) as asked:
+        run.wait(telemetry.look)
+    return StreamReport(telemetry.totals, asked.is_set())
+
+
+def _trigger(said: str) -> dict[str, Any]:
+    if said == "as it comes":
+        return {}
+    if said == "available now":
+        return {"availableNow": True}
+    return {"processingTime": f"{max(1, length_us(said) // 1000)} milliseconds"}
+
+
+@contextmanager
+def _stopping(stop: Callable[[], None]) -> Iterator[threading.Event]:
+    """Let the first signal INT or TERM ask for the end; a second one ends the process as ever."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def heard(number: int, _: object) -> None:
+        signal.signal(number, before[signal.Signals(number)])
+        asked.set()
+        stop()
+
+    for number in before:
+        signal.signal(number, heard)
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _where(found: Resumed | None, checkpoint: Path) -> str:
+    return f"a new stream, checkpoint {checkpoint}" if found is None else f"going on from {checkpoint}: {found}"
