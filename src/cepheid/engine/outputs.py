@@ -14,7 +14,10 @@ NAMES = (MATCHES, TIMED_OUT, REJECTED)
 LATE = "late"
 """The output of a stream for events that came after the watermark."""
 
-STREAM_NAMES = (*NAMES, LATE)
+HELD = "held"
+"""The output of a stream that tells what it holds."""
+
+STREAM_NAMES = (*NAMES, LATE, HELD)
 
 NULL_KEY = "NULL in SAME: the event is in no partition"
 """Why an event without a key is rejected."""
@@ -34,12 +37,16 @@ class Outputs:
         rejected: events that could not be placed, with the reason: malformed ones (no time, a time that cannot be
             read, no type) and those with NULL in SAME, which are in no partition.
         late: of a stream, the events that came when the watermark had passed them; of a table, None.
+        held: of a stream on Spark, what each bucket of keys holds after a micro-batch in which it was called, for
+            who watches the stream: ``bucket``; ``n_late`` events of the micro-batch that came too late;
+            ``n_waiting`` events that wait for the watermark; ``n_partial_matches``; ``n_bytes``.
     """
 
     matches: Any = None
     timed_out: Any = None
     rejected: Any = None
     late: Any = None
+    held: Any = None
 
 
 def asked_outputs(outputs: str | Collection[str], known: tuple[str, ...] = NAMES) -> frozenset[str]:

@@ -18,7 +18,7 @@ from cepheid.job.section import length_us
 from cepheid.job.stream_model import KafkaSinkSection, KafkaSourceSection
 from cepheid.job.stream_sinks import FolderWriter, Writer, match_writer
 from cepheid.job.stream_sources import Streams, name_of, streams_of, type_column
-from cepheid.job.telemetry import QUANTILES, Batch, Telemetry, Totals, Written
+from cepheid.job.telemetry import QUANTILES, Batch, Held, Telemetry, Totals, Written
 from cepheid.language.printer import print_query
 
 
@@ -111,7 +111,6 @@ def _config(job: Job) -> dict[str, str]:
     )
     return {
         "spark.sql.session.timeZone": "UTC",
-        "spark.ui.showConsoleProgress": "false",  # a line for each batch says more, and the two would mix
         # A batch that failed is planned again by the next run; what is older serves nobody.
         "spark.sql.streaming.minBatchesToRetain": "20",
         **(kafka_config(given) if kafka else {}),
@@ -141,8 +140,12 @@ def _wired(job: Job, session: Any, parameters: Mapping[str, str] | None) -> tupl
     values = values_for(job, bound, parameters)
     require_all(bound, values)
     rejected = job.model.rejected_events
-    outputs = ["matches", "late", *(["rejected"] if rejected is not None and rejected.null_keys else [])]
-    found = detect(
+    outputs = ["matches", "held"]
+    if job.model.late is not None:
+        outputs.append("late")
+    if rejected is not None and rejected.null_keys:
+        outputs.append("rejected")
+    found: Any = detect(
         streams.events,
         replace(job.query, identified=True),
         **{**given, "order": streams.order or None},
@@ -201,9 +204,10 @@ class _Batches:
             number,
             Written(
                 n_matches=n_rows.get("matches", 0),
-                n_late=n_rows.get("late", 0),
+                n_late=sum(bucket.n_late for bucket in summary.buckets),
                 n_rejected=n_rows.get(UNREAD, 0) + n_rows.get("rejected", 0),
                 latency_s=summary.latency_s or None,
+                held={b.number: Held(b.n_waiting, b.n_partial_matches, b.n_bytes) for b in summary.buckets},
             ),
         )
 

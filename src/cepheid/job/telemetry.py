@@ -152,9 +152,11 @@ class Telemetry:
                     self._heard_at[source] = now
             for source, newest in batch.newest.items():
                 self._newest[source] = max(newest, self._newest.get(source, newest))
-            if batch.watermark != self._watermark:
-                self._watermark, self._moved_at = batch.watermark, now
+            waited = self.totals.n_waiting
             self._add(batch, written)
+            if batch.watermark != self._watermark or not waited:
+                # Where nothing waited it had no reason to move.
+                self._watermark, self._moved_at = batch.watermark, now
         if n_events_of(batch) or written.is_something or now - self._said_at >= SAY_EVERY_S:
             self._said_at = now
             self._say(line_of(batch, written, self.totals))

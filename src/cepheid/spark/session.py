@@ -37,8 +37,8 @@ def local_session(
 ) -> SparkSession:
     """Start Spark in this process, or take the session that runs in it.
 
-    The settings that matter to `detect`: larger Arrow batches, no user interface, the Python of this process on the
-    executors, and a warehouse outside the current folder.
+    The settings that matter to `detect`: larger Arrow batches, no user interface and no bars of progress, the Python of
+    this process on the executors, and a warehouse outside the current folder.
 
     Args:
         app_name: what the session is called.
@@ -59,6 +59,7 @@ def local_session(
     n_cores = cores or os.cpu_count() or 1
     settings = {
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",  # it would be drawn over what jobs say
         "spark.sql.shuffle.partitions": str(shuffle_partitions or 2 * n_cores),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH_ROWS),
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"{app_name}-warehouse"),

@@ -71,16 +71,37 @@ def with_unread(tagged: DataFrame, reads: Mapping[str, Read]) -> DataFrame:
 
 
 @dataclass(frozen=True)
+class Bucket:
+    """What a bucket of keys holds after a batch in which it was called.
+
+    Attributes:
+        number: of the bucket.
+        n_late: events of the batch that came too late.
+        n_waiting: events that wait for the watermark.
+        n_partial_matches: partial matches from which something can still come.
+        n_bytes: of all that.
+    """
+
+    number: int
+    n_late: int
+    n_waiting: int
+    n_partial_matches: int
+    n_bytes: int
+
+
+@dataclass(frozen=True)
 class Summary:
     """What the rows of a batch are.
 
     Attributes:
         n_rows: output -> its rows.
         latency_s: quantiles of the seconds since the last event of each match; empty where there is none.
+        buckets: those that were called.
     """
 
     n_rows: Mapping[str, int]
     latency_s: tuple[float, ...]
+    buckets: tuple[Bucket, ...]
 
 
 def summary_of(rows: DataFrame, quantiles: Sequence[float]) -> Summary:
@@ -91,8 +112,13 @@ def summary_of(rows: DataFrame, quantiles: Sequence[float]) -> Summary:
     since_us = F.unix_micros(F.current_timestamp()) - last
     told = (
         rows.groupBy(OUTPUT)
-        .agg(F.count(F.lit(1)).alias("n"), F.percentile_approx(since_us, list(quantiles), 10_000).alias("latency"))
+        .agg(
+            F.count(F.lit(1)).alias("n"),
+            F.percentile_approx(since_us, list(quantiles), 10_000).alias("latency"),
+            F.collect_list(named("held")).alias("buckets"),
+        )
         .collect()
     )
     latency = next((row["latency"] for row in told if row[OUTPUT] == "matches"), None)
-    return Summary({row[OUTPUT]: row["n"] for row in told}, tuple(us / 1e6 for us in latency or ()))
+    buckets = tuple(Bucket(*bucket) for row in told for bucket in row["buckets"])
+    return Summary({row[OUTPUT]: row["n"] for row in told}, tuple(us / 1e6 for us in latency or ()), buckets)

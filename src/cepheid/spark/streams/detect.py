@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from cepheid.engine.outputs import LATE, MATCHES, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import HELD, LATE, MATCHES, REJECTED, TIMED_OUT
 from cepheid.engine.settings import Settings
 from cepheid.engine.stream import Stream
 from cepheid.errors import NotSupportedError
@@ -37,7 +37,7 @@ from cepheid.spark.streams.outputs import StreamOutputs
 from cepheid.spark.streams.packs import BEAT, SOURCE, Packing, Unpacking
 from cepheid.spark.streams.shipment import RESULTS, STATE, StateShipment
 from cepheid.spark.streams.state import described
-from cepheid.spark.streams.step import BucketStep
+from cepheid.spark.streams.step import HELD_COLUMNS, BucketStep
 from cepheid.spark.values import named
 
 _log = logging.getLogger("cepheid.spark")
@@ -74,7 +74,7 @@ def detect_stream(
     source = Source(spark.StructType(whole.spark.fields))
     keys = _keys(bound, source)
     # Late and rejected events are shown whole, and with FROM the inner query reads what this one does not name.
-    narrow = bound.inner is None and outputs == {MATCHES}
+    narrow = bound.inner is None and outputs <= {MATCHES, HELD}
     pruned, (kept,) = batch.pruned(whole, [bound if narrow else replace(bound, returns=())])
     if not narrow:
         kept = bound
@@ -174,6 +174,8 @@ def _results(
         columns[LATE] = nullable
     if REJECTED in outputs:
         columns[REJECTED] = rejected_columns(nullable)
+    if HELD in outputs:
+        columns[HELD] = spark.StructType([spark.StructField(name, spark.LongType(), True) for name in HELD_COLUMNS])
     if outputs == {MATCHES}:
         return columns[MATCHES], columns
     fields = [spark.StructField("output", spark.StringType(), True)]

@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.outputs import LATE, MATCHES, REJECTED
+from cepheid.engine.outputs import HELD, LATE, MATCHES, REJECTED
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
@@ -30,6 +30,9 @@ from cepheid.spark.streams import packs, state
 from cepheid.spark.streams.clock import Clock, Heard, reported_us
 
 _log = logging.getLogger("cepheid.spark")
+
+HELD_COLUMNS = ("bucket", "n_late", "n_waiting", "n_partial_matches", "n_bytes")
+"""The columns of the output `HELD`."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class BucketStep:
         stream.watermark_us = max(stream.watermark_us, reported_us(reported_ms))
         parts = [packs.unpack(payload, self.packed) for payload in payloads]
         found = {}
+        n_late = stream.n_late
         if any(part.events is not None for part in parts):
             batch = read_events(packs.table_of(parts, self.packed), self.schema)
             self._tell_ties(batch)
@@ -101,6 +105,8 @@ class BucketStep:
         n_dropped = stream.n_dropped
         found[MATCHES] = stream.advance(clock.watermark_us(reported_ms, self.idle_us))
         self._tell(stream, clock, stream.n_dropped - n_dropped)
+        if HELD in self.outputs:
+            found[HELD] = _held(bucket, stream, stream.n_late - n_late)
         token = uuid4().hex
         group.update((state.written(state.Kept(self.asked, token, clock, stream.snapshot({}))),))
         if self.deadlines and not stream.is_empty:
@@ -123,7 +129,7 @@ class BucketStep:
     def _late(self, late: Any) -> Any:
         if LATE in self.outputs:
             return late.select(self.columns.names)
-        if late.num_rows:
+        if late.num_rows and HELD not in self.outputs:
             _log.warning(
                 "%d events came after the watermark had passed them, and are in no match; ask for the output late to "
                 "see them, or give a greater watermark=",
@@ -185,6 +191,12 @@ class BucketStep:
             table = _tagged(name, table, self.tagged)
         for batch in table.combine_chunks().to_batches(max_chunksize=OUTPUT_BATCH_ROWS):
             yield bytes(batch.serialize())
+
+
+def _held(bucket: int, stream: Stream, n_late: int) -> Any:
+    gauge = stream.gauge()
+    row = (bucket, n_late, gauge.n_waiting, gauge.n_partial_matches, gauge.n_bytes)
+    return pa.table([pa.array([value], pa.int64()) for value in row], HELD_COLUMNS)
 
 
 def _tagged(name: str, table: Any, schema: Any) -> Any:

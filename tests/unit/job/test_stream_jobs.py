@@ -1,0 +1,100 @@
+"""What a streaming job may say, what its checkpoint tells, and what failures of Spark mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cepheid.errors import CapacityError, DataError, JobError
+from cepheid.job.checkpoint import require_same, resumed
+from cepheid.job.load import parse
+
+QUERY = '[query]\ntext = "PATTERN SEQ(A a, B b) WITHIN 5 s"\n'
+KAFKA = '[source]\nkind = "kafka"\nservers = "x:1"\ntopics = "t"\ntime = "ts"\n'
+STREAM = '[stream]\ncheckpoint = "c"\nwatermark = "5 s"\n'
+
+
+def test_a_job_from_kafka_to_kafka():
+    job = parse(KAFKA + QUERY + STREAM + '[sink]\nkind = "kafka"\nservers = "x:1"\ntopic = "u"\n', "j.toml", Path("/"))
+    (source,) = job.model.source
+    assert (source.kind, source.topics, job.model.sink.kind, job.model.runs_on) == ("kafka", ["t"], "kafka", "spark")
+    assert job.model.stream is not None
+    assert job.model.stream.trigger == "as it comes"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "remedy"),
+    [
+        (KAFKA + QUERY, "source.kind 'kafka' is for streams", r"add \[stream\]"),
+        ('[source]\nkind = "kafak"\n' + QUERY, "the kind is none that there is", 'use "files", "kafka"'),
+        (
+            '[source]\nkind = "kafka"\ntime = "t"\ntopics = "t"\n' + QUERY + STREAM,
+            "'servers' is missing in",
+            "servers =",
+        ),
+        (KAFKA + 'servrs = "x"\n' + QUERY + STREAM, "no key 'source.servrs'", "did you mean 'servers'"),
+        (KAFKA + QUERY + '[stream]\ncheckpoint = "c"\n', "'watermark' is missing in .stream.", "how much later"),
+        (KAFKA + QUERY + STREAM + 'trigger = "now"\n', "'now' says nothing of when batches begin", "available now"),
+        (KAFKA + QUERY + STREAM + 'idle_flush = "5 events"\n', "'5 events' is not a length of time", "write"),
+        ('engine = "local"\n' + KAFKA + QUERY + STREAM, "a stream runs on Spark", "leave engine out"),
+        (KAFKA + QUERY + STREAM + '[sink]\nkind = "kafka"\npath = "x"\n', "no key 'sink.path'", "servers, topic, key"),
+        (KAFKA + 'format = "text"\ncolumns = { a = "int" }\n' + QUERY + STREAM, "columns are fields of JSON", "leave"),
+        (
+            '[source]\npath = "x"\ntime = "t"\n' + QUERY + '[late]\npath = "x"\n',
+            r"\[late\] is for streams",
+            "leave it out",
+        ),
+    ],
+)
+def test_slips_are_told(text: str, message: str, remedy: str):
+    with pytest.raises(JobError, match=message) as caught:
+        parse(text, "job.toml", Path("/"))
+    assert caught.value.span is not None
+    with pytest.raises(JobError, match=remedy):
+        raise JobError(caught.value.remedy or "")
+
+
+def test_a_checkpoint_tells_where_its_job_goes_on(tmp_path: Path):
+    assert resumed(tmp_path) is None
+    for folder, numbers in (("offsets", (0, 1, 2)), ("commits", (0, 1))):
+        (tmp_path / folder).mkdir()
+        for number in numbers:
+            lines = ["v1", json.dumps({"batchWatermarkMs": 0}), json.dumps({"pay": {"0": 10 * number, "1": 7}}), "5"]
+            (tmp_path / folder / str(number)).write_text("\n".join(lines))
+            (tmp_path / folder / f".{number}.crc").write_text("")
+    found = resumed(tmp_path)
+    assert found is not None
+    assert (found.done, found.begun) == (1, 2)
+    assert str(found) == "batch 1 is done, batch 2 had begun and is done again; read so far: pay/0 to 10, pay/1 to 7; 5"
+
+
+def test_a_checkpoint_belongs_to_one_job(tmp_path: Path):
+    folder = tmp_path / "new" / "checkpoint"
+    require_same(folder, {"a query": "x", "a source": "y"}, "job.toml")
+    require_same(folder, {"a query": "x", "a source": "y"}, "job.toml")
+    with pytest.raises(JobError, match="was made with a query of another form"):
+        require_same(folder, {"a query": "z", "a source": "y"}, "job.toml")
+
+
+def test_failures_of_spark_in_words():
+    pytest.importorskip("pyspark")
+    from cepheid.spark.stream_failures import explained
+
+    full = explained(RuntimeError("x\njava.io.IOException: No space left on device\n at y"))
+    assert full is not None
+    assert full.message == "the disk of the checkpoint or of the files is full"
+    gone = explained(RuntimeError("org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server"))
+    assert gone is not None
+    assert "a topic of the job is not there" in gone.message
+    assert explained(RuntimeError("something else")) is None
+    own = CapacityError("too much", remedy="less")
+    assert explained(own) is own
+    text = (
+        "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n  File x\n"
+        "cepheid.errors.DataError: a value is odd\n  -> mend it\n\n\tat org.apache.spark.api"
+    )
+    told = explained(RuntimeError(text))
+    assert isinstance(told, DataError)
+    assert (told.message, told.remedy) == ("a value is odd", "mend it")
