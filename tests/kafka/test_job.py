@@ -31,8 +31,7 @@ def folder(broker: Broker, tmp_path: Path) -> Iterator[Path]:
     """A copy of the workload in a folder of its own, its topics empty."""
     for topic in ("payments", "retried"):
         broker.create(topic, 2)
-    (tmp_path / "queries").mkdir()
-    for file in ("job.toml", "queries/retried.cep"):
+    for file in ("job.toml", "retried.cep"):
         (tmp_path / file).write_text((WORKLOAD / file).read_text())
     yield tmp_path
     for topic in ("payments", "retried"):
@@ -53,7 +52,7 @@ def started(folder: Path, broker: Broker, more: str = "") -> JobProcess:
 
 def expected(events: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
     table = pa.Table.from_pylist(events)
-    found = cep.match(table, Query.from_file(WORKLOAD / "queries" / "retried.cep"), time="ts", type="kind")
+    found = cep.match(table, Query.from_file(WORKLOAD / "retried.cep"), time="ts", type="kind")
     return {(row["card"], row["amount"], row["place"]) for row in found.to_pylist()}
 
 
