@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cepheid.compiler import routes
 from cepheid.compiler.routes import Routes
+from cepheid.compiler.sieve import Sieve
 from cepheid.engine import together as together_module
 from cepheid.engine.matches import Matches
 from cepheid.engine.session import prepare, run, run_plan
@@ -93,10 +94,14 @@ def test_a_query_is_routed_all_events_that_it_takes(example: tuple[list[BoundQue
     bounds, batch = example
     plans = [prepare(bound) for bound in supported(bounds) if bound.inner is None]
     routes = Routes(batch, plans)
+    sifted = Sieve(plans, batch).takers(batch) if plans else None
     for number, plan in enumerate(plans):
         routed = routes.of(number)
         if routed is not None:
-            assert same(run_plan(plan, batch, routed=routed), run_plan(plan, batch))
+            right = run_plan(plan, batch)
+            assert same(run_plan(plan, batch, routed=routed), right)
+            assert sifted is not None
+            assert sifted[number][right.positions].all()
 
 
 @SETS

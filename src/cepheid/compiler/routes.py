@@ -22,11 +22,12 @@ from cepheid.compiler.columns import KernelEvents, constant_holds, evaluated, ga
 from cepheid.compiler.fit import codes_of_types
 from cepheid.compiler.load import route_kernel
 from cepheid.compiler.requests import detached
-from cepheid.compiler.scales import Comparison, Halves, Ints, Path, Range, Scale, comparison_of, scale_of
+from cepheid.compiler.scales import Comparison, Halves, Ints, Path, Range, Scale, comparison_of, scale_of, values_of
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import holds
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
+from cepheid.events.column import Column
 from cepheid.kernels import records as r
 from cepheid.language.bound import Conjunct
 from cepheid.language.tree import Expression
@@ -179,27 +180,22 @@ class Routes:
         for one in wanted:
             for path, comparisons in one.comparisons.items():
                 compared.setdefault(path, []).extend(comparisons)
-        scales = {}
+        found = {}
         for path, comparisons in compared.items():
-            scale = self._scale(path, comparisons)
-            if scale is not None:
-                scales[path] = scale
-        self._cells = np.empty((len(scales), len(self._batch)), np.int32)
-        return {path: self._axis(scale, self._cells[i]) for i, (path, scale) in enumerate(scales.items())}
+            column = values_if_read(self._batch, path)
+            scale = None if column is None else scale_of(column.type, comparisons)
+            if column is not None and scale is not None:
+                found[path] = column, scale
+        self._cells = np.empty((len(found), len(self._batch)), np.int32)
+        return {path: self._axis(*given, self._cells[i]) for i, (path, given) in enumerate(found.items())}
 
-    def _scale(self, path: Path, comparisons: Iterable[Comparison]) -> Scale | None:
-        try:
-            return scale_of(self._batch, path, comparisons)
-        except DataError:  # each query that reads the attribute tells it when it is run
-            return None
-
-    def _axis(self, scale: Scale, cells: Halves) -> Axis:
+    def _axis(self, column: Column, scale: Scale, cells: Halves) -> Axis:
         first, n_places = self._n_cells, scale.n_places
         self._n_cells += n_places * (len(self._codes) + 1)
         counts = np.zeros(self._n_cells - first, np.int64)
-        scale.write_cells(self._types, first, cells, counts)
-        if scale.valid is not None:
-            missing = ~scale.valid
+        scale.write_cells(column, self._types, first, cells, counts)
+        if column.valid is not None:
+            missing = ~column.valid
             counts -= np.bincount(cells[missing] - first, minlength=len(counts))
             cells[missing] = NO_CELL
         return Axis(scale, first, n_places, cells, [0, *np.cumsum(counts).tolist()])
@@ -306,6 +302,14 @@ def can_be_routed(plan: CompiledPlan) -> bool:
     if plan.groups or automaton.sliding or reason_to_keep_all(automaton.bound) is not None:
         return False
     return all(constant_holds(plan, conjunct.expression) for conjunct in automaton.constants)
+
+
+def values_if_read(batch: EventBatch, path: Path) -> Column | None:
+    """The values of an attribute; None where there are none, as each query that reads it tells when it is run."""
+    try:
+        return values_of(batch, path)
+    except DataError:
+        return None
 
 
 def _routed_by(

@@ -71,22 +71,20 @@ def comparison_of(expression: Expression) -> Comparison | None:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The constants that an attribute is compared with, and the values of the attribute.
+    """The constants that an attribute is compared with.
 
     With ``m`` constants, a value lies at 2 k + 1 where it is equal to the one of number k, below the first at 0, above
     the last at 2 m, and NaN is above all numbers. So a comparison is true of the values in one or a few ranges.
 
     Attributes:
-        values: of all events: int32, int64 or float64, (n,).
-        valid: False where an event has no value, which is 0 in ``values``; None where all have one.
-        constants: int64, or float64 for floats; ascending, each once.
-        conditions: comparison -> its operator and constants, as they are for ``values``.
+        constants: int64, or float64 for floats; ascending, each once. Texts stand there by their numbers.
+        conditions: comparison -> its operator and constants, as they are for machine words.
+        texts: of an attribute of texts: these, by number; else None.
     """
 
-    values: NDArray[Any]
-    valid: NDArray[np.bool_] | None
     constants: NDArray[Any]
     conditions: dict[Comparison, tuple[str, list[Any]]]
+    texts: tuple[str, ...] | None = None
 
     @property
     def n_places(self) -> int:
@@ -119,21 +117,42 @@ class Scale:
         known: list[Any] = self.constants.tolist()
         return known
 
-    def write_cells(self, types: Halves, first: int, cells: Halves, counts: Ints) -> None:
-        """The cell of each event: ``first`` + type * ``n_places`` + the place of the value.
+    def places(self, column: Column) -> Ints:
+        """The place of each value; int64, (n,). Those of rows without a value are of no meaning."""
+        values = self._numbers(column)
+        below = np.searchsorted(self.constants, values)
+        return (below + np.searchsorted(self.constants, values, "right")).astype(np.int64, copy=False)
+
+    def write_cells(self, column: Column, types: Halves, first: int, cells: Halves, counts: Ints) -> None:
+        """The same for many events, with their types: ``first`` + type * ``n_places`` + the place of the value.
 
         Args:
+            column: the values, as `values_of` gives them.
             types: int32, (n,): the numbers of the types of the events.
             first: the number of the first cell.
             cells: int32, (n,): gets the cells; events without a value are taken for 0.
             counts: int64, (types * ``n_places``,): the events of each cell are added.
         """
         scale, grid = self._grid()
-        if self.values.dtype == np.float64:
-            cell_kernel(floats=True)(self.values, types, self.constants, grid, scale, first, cells, counts)
+        values = self._numbers(column)
+        if values.dtype == np.float64:
+            cell_kernel(floats=True)(values, types, self.constants, grid, scale, first, cells, counts)
         else:
-            address, n_bytes = self.values.__array_interface__["data"][0], self.values.itemsize
+            address, n_bytes = values.__array_interface__["data"][0], values.itemsize
             cell_kernel()(address, n_bytes, types, self.constants, grid, scale, first, cells, counts)
+
+    def _numbers(self, column: Column) -> NDArray[Any]:
+        """The values as numbers that the constants are compared with: int32, int64 or float64."""
+        if self.texts is None:
+            return column.values
+        dictionary = column.dictionary
+        codes = pc.index_in(texts_of(list(self.texts)).cast(dictionary.type), value_set=dictionary).to_pylist()
+        numbers = np.full(len(dictionary), -1, np.int64)
+        for number, code in enumerate(codes):
+            if code is not None:
+                numbers[code] = number
+        found: Ints = numbers[column.values]
+        return found
 
     def _grid(self) -> tuple[NDArray[np.float64], Halves]:
         """The grid of `kernels.routing` over the constants, whose place on it is found in the same way there."""
@@ -151,54 +170,43 @@ _STEEP = 1e300
 """Squares for a distance of one, so that on the grid of a single constant all other values lie apart from it."""
 
 
-def scale_of(batch: EventBatch, path: Path, comparisons: Iterable[Comparison]) -> Scale | None:
-    """The scale of an attribute for comparisons of it; None where none of them can be told by one.
-
-    Raises:
-        DataError: a value does not fit a machine word.
-    """
-    column = _values_of(batch, path)
-    if column is None:
-        return None
-    conditions = {}
-    if column.type.kind is Kind.TEXT:
-        codes = _codes(column, comparisons)
+def scale_of(dtype: DataType, comparisons: Iterable[Comparison]) -> Scale | None:
+    """The scale of an attribute of a type for comparisons of it; None where none of them can be told by one."""
+    texts: tuple[str, ...] | None = None
+    conditions: dict[Comparison, tuple[str, list[Any]]] = {}
+    if dtype.kind is Kind.TEXT:
+        texts = tuple(sorted({value for one in comparisons for value in one.values if isinstance(value, str)}))
+        numbers = {text: number for number, text in enumerate(texts)}
         for one in comparisons:
             if one.operator == "=":
-                conditions[one] = "=", [codes[text] for text in one.values if text in codes]
+                conditions[one] = "=", [numbers[value] for value in one.values if isinstance(value, str)]
     else:
         for one in comparisons:
-            told = _told(column.type, one)
+            told = _told(dtype, one)
             if told is not None:
                 conditions[one] = told
     if not conditions:
         return None
-    # Where no value is equal to any constant, there are none; but every scale has one.
+    # Where no value can be equal to any constant, there are none; but every scale has one.
     constants = sorted({value for _, values in conditions.values() for value in values}) or [0]
-    wide: Any = np.float64 if column.type.kind is Kind.FLOAT else np.int64
-    return Scale(column.values, column.valid, np.array(constants, wide), conditions)
+    wide: Any = np.float64 if dtype.kind is Kind.FLOAT else np.int64
+    return Scale(np.array(constants, wide), conditions, texts)
 
 
-def _values_of(batch: EventBatch, path: Path) -> Column | None:
-    """An attribute as int32, int64 or float64; None for one that is not compared with constants."""
+def values_of(batch: EventBatch, path: Path) -> Column | None:
+    """An attribute as int32, int64 or float64; None for one that is not compared with constants.
+
+    Raises:
+        DataError: a value does not fit a machine word.
+    """
     values = batch.plain(path)
     if values is None:
         column = batch.column(path)
         return column if isinstance(column, Column) else None
-    wide: Any = np.float64 if values.dtype.kind == "f" else np.int32
-    if values.dtype.itemsize > 4 or values.dtype == np.uint32:
-        wide = np.float64 if values.dtype.kind == "f" else np.int64
-    return Column(
-        np.ascontiguousarray(values.astype(wide, copy=False)), None, FLOAT if values.dtype.kind == "f" else INT
-    )
-
-
-def _codes(column: Column, comparisons: Iterable[Comparison]) -> dict[object, int]:
-    """The codes of the texts that a column is compared with, where it has them."""
-    texts = sorted({value for one in comparisons for value in one.values if isinstance(value, str)})
-    dictionary = column.dictionary
-    places = pc.index_in(texts_of(texts).cast(dictionary.type), value_set=dictionary)
-    return {text: place for text, place in zip(texts, places.to_pylist(), strict=True) if place is not None}
+    if values.dtype.kind == "f":
+        return Column(np.ascontiguousarray(values, np.float64), None, FLOAT)
+    narrow = values.dtype.itemsize <= 4 and values.dtype != np.uint32
+    return Column(np.ascontiguousarray(values, np.int32 if narrow else np.int64), None, INT)
 
 
 def _told(dtype: DataType, comparison: Comparison) -> tuple[str, list[Any]] | None:

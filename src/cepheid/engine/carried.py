@@ -95,10 +95,9 @@ class CarriedSession:
     def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """Move the watermark; see `engine.incremental.Session.step`."""
         self.watermark_us = watermark_us
-        parts = [part for part in (self._held, ready) if part is not None]
-        if not parts:
+        if ready is None and self._waits_for_events():
             return None
-        batch = joined(parts)
+        batch = joined([part for part in (self._held, ready) if part is not None])
         events, n_before = self._events, 0 if self._held is None else len(self._held)
         if ready is not None or events is None:
             events = self._with_new(batch, n_before)
@@ -123,6 +122,15 @@ class CarriedSession:
         if ready is None or self._n_new >= max(MIN_NEW_EVENTS, (len(batch) - self._n_new) // 2):
             self.compact()
         return found
+
+    def _waits_for_events(self) -> bool:
+        """Whether nothing but further events can change anything, and what is held may still be of use to them."""
+        if self._held is None:
+            return True
+        if self._compiled.needs.fire or self.watermark_us == AFTER_ALL_US:
+            return False
+        within = self._compiled.automaton.within
+        return within is None or int(self._held.time_us[-1]) >= self.watermark_us - within
 
     def saved(self) -> tuple[EventBatch | None, list[Any], dict[str, Any]]:
         """See `engine.incremental.Session.saved`."""

@@ -119,7 +119,11 @@ class Stream:
 
     def output_of(self, found: tuple[EventBatch, Matches] | None) -> Any:
         """What `found` gave as a pyarrow Table."""
-        return self.output.empty_table() if found is None else assemble(self._bound, *found)
+        return self._nothing if found is None else assemble(self._bound, *found)
+
+    @cached_property
+    def _nothing(self) -> Any:
+        return self.output.empty_table()
 
     def found(self, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """As `advance`, but the matches by positions in a batch of events; None where there are none."""

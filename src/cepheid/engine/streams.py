@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from cepheid.compiler.routes import Routes, can_be_routed
+from cepheid.compiler.sieve import Sieve
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.gauge import Gauge
@@ -18,6 +21,7 @@ from cepheid.engine.together import worth_routing
 from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.errors import CepheidError
 from cepheid.events.batch import EventBatch
+from cepheid.events.column import Int64Array
 from cepheid.events.reorder import ReorderBuffer, parted, taken
 from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
@@ -50,6 +54,7 @@ class Streams:
         for name, bound in bounds.items():
             with self._telling(name):
                 self._streams[name] = Stream(bound, events, settings)
+        self._sieve: Sieve | None = None
         self._narrowed = [name for name, stream in self._streams.items() if _is_narrowed(stream.plan)]
 
     @property
@@ -180,20 +185,28 @@ class Streams:
     def _parts(self, ready: EventBatch) -> dict[str, EventBatch | None]:
         """Of some events those that each query can take, in the columns that it reads; None for none."""
         parts: dict[str, EventBatch | None] = dict.fromkeys(self._streams, ready)
-        plans = [self._streams[name].plan for name in self._narrowed]
-        routes = Routes(ready, plans) if worth_routing(ready, len(plans)) else None
-        for number, (name, plan) in enumerate(zip(self._narrowed, plans, strict=True)):
-            routed = None if routes is None else routes.of(number)
-            if routed is not None:
-                parts[name] = taken(ready, routed.positions) if len(routed.positions) else None
-            elif not _takes_some(plan, ready):
-                parts[name] = None
+        for name, positions in zip(self._narrowed, self._taken_by(ready), strict=True):
+            if positions is not None:
+                parts[name] = taken(ready, positions) if len(positions) else None
         for name, part in parts.items():
             if part is not None:
                 columns = self._streams[name].columns(part.table, part.schema)
                 if len(columns) < part.table.num_columns:
                     parts[name] = replace(part, table=part.table.select(columns))
         return parts
+
+    def _taken_by(self, ready: EventBatch) -> Iterator[Int64Array | None]:
+        """The positions of the events that each of the queries that need no others can take; None for all."""
+        plans = [self._streams[name].plan for name in self._narrowed]
+        if worth_routing(ready, len(plans)):
+            routes = Routes(ready, plans)
+            for number in range(len(plans)):
+                routed = routes.of(number)
+                yield None if routed is None else routed.positions
+        elif plans:
+            if self._sieve is None:
+                self._sieve = Sieve(plans, ready)
+            yield from map(np.flatnonzero, self._sieve.takers(ready))
 
     @contextmanager
     def _telling(self, name: str) -> Iterator[None]:
@@ -208,10 +221,3 @@ class Streams:
 def _is_narrowed(plan: CompiledPlan) -> bool:
     """Whether a query needs no events but those that its elements take; sessions that run again keep others, too."""
     return reason_not_carried(plan) is None and can_be_routed(plan)
-
-
-def _takes_some(plan: CompiledPlan, events: EventBatch) -> bool:
-    """Whether some element takes the type of some event."""
-    if events.schema.type is None:
-        return True
-    return any(not element.types or set(element.types) & set(events.type_names) for element in plan.automaton.elements)

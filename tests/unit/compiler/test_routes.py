@@ -13,6 +13,7 @@ import pytest
 
 from cepheid.compiler import routes as routes_module
 from cepheid.compiler.routes import Routes
+from cepheid.compiler.sieve import Sieve
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.session import prepare, run_plan
 from cepheid.engine.together import run_together
@@ -78,12 +79,14 @@ def plans_of(queries: Sequence[str], schema: Any) -> list[CompiledPlan]:
 def require_same(batch: Any, queries: Sequence[str], schema: Any) -> None:
     plans = plans_of(queries, schema)
     routes = Routes(batch, plans)
+    sifted = Sieve(plans, batch).takers(batch)
     for number, (query, plan) in enumerate(zip(queries, plans, strict=True)):
         routed = routes.of(number)
         assert routed is not None, query
         found, right = run_plan(plan, batch, routed=routed), run_plan(plan, batch)
         assert np.array_equal(found.positions, right.positions), query
         assert len(found) == len(right)
+        assert sifted[number][right.positions].all(), query
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -109,6 +112,18 @@ def test_comparisons_with_constants_are_not_evaluated(name: str):
         routed = routes.of(number)
         assert routed is not None
         assert not routed.left, query
+
+
+def test_a_sieve_lets_nothing_pass_that_a_constant_tells():
+    queries = ["T0 a WHERE a.x > 3 AND a.x <= 40", "(T1 | T2) a WHERE a.s = 'u'", "SEQ(T1 a, * b) WHERE b.x < 2"]
+    batch, schema = batch_of(pa.array([1, 2, None] * 30), s=["u", "v", "w"] * 30)
+    sieve = Sieve(plans_of(queries, schema), batch)
+    # Its texts have other codes, and one of them is new.
+    batch, schema = batch_of(np.arange(90), s=["x", "w", "u"] * 30)
+    taken = sieve.takers(batch)
+    for number, plan in enumerate(plans_of(queries, schema)[:2]):
+        assert np.array_equal(np.flatnonzero(taken[number]), run_plan(plan, batch).positions)
+    assert np.array_equal(np.flatnonzero(taken[2]), [0, *range(1, 90, 3)])
 
 
 def test_other_conditions_are_evaluated_on_what_is_left():
