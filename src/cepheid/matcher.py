@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
 from cepheid.engine.streams import Streams
+from cepheid.engine.turns import in_turn
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError, QueryError, SchemaError
 from cepheid.events.event_time import event_times
@@ -61,7 +63,11 @@ class Matcher:
     `gauge` tells. A query without a window keeps each start until it becomes a match; where a loop or ``any`` would
     make more and more of it, it is refused.
 
+    Several threads may call one matcher: calls take turns, each as a whole, and other threads run while one searches.
+    `late` and `rejected` are then those of whichever push was last: hold `lock` over the push and the look at them.
+
     Attributes:
+        lock: a `threading.RLock`, held during each call.
         late: the late events of the last `push`, as they came, in the kind of table that was pushed.
         rejected: a pyarrow Table of the rows of the last `push` that could not be read as events: row (int64, counted
             through all pushes), column and reason (text).
@@ -112,11 +118,13 @@ class Matcher:
         self._stream: Stream | Streams | None = None
         self._watermark_us = BEFORE_ALL_US
         self._failure: BaseException | None = None
+        self.lock = threading.RLock()
         self.late: Any = None
         self.rejected: Any = None
         if schema is not None:
             self._bind(*read_given(_empty_of(schema), **self._options))
 
+    @in_turn
     def push(self, events: Any) -> Any:
         """Take events.
 
@@ -161,6 +169,7 @@ class Matcher:
             return self._moved(self._watermark_us)
         return self._moved(int(batch.time_us[-1]) - self._slack_us - 1)
 
+    @in_turn
     def advance(self, time: datetime | np.datetime64 | str | int | float) -> Any:
         """Move the watermark: all events up to ``time`` have been pushed.
 
@@ -176,6 +185,7 @@ class Matcher:
         """
         return self._moved(self._time_us(time))
 
+    @in_turn
     def close(self) -> Any:
         """End the stream: whatever is decided by the end of the input is given, and nothing is kept.
 
@@ -187,6 +197,7 @@ class Matcher:
         """
         return self._moved(AFTER_ALL_US)
 
+    @in_turn
     def switch(self, evaluation: str) -> None:
         """Go on with another evaluation plan: no match is lost, and none comes twice. Of a set, in all its queries.
 
@@ -209,6 +220,7 @@ class Matcher:
                 self._stream.switch(plan)
         self._settings = settings
 
+    @in_turn
     def gauge(self, *, by_key: bool = False) -> Gauge:
         """What is held at the moment: partial matches, events, keys, timers and bytes; of a set, by all its queries.
 
@@ -225,6 +237,7 @@ class Matcher:
             raise DataError("the queries of a set have keys of their own", remedy="ask for gauges(by_key=True)")
         return stream.gauge()
 
+    @in_turn
     def gauges(self, *, by_key: bool = False) -> dict[str, Gauge]:
         """What the queries of a set hold at the moment, by their names.
 
@@ -241,6 +254,7 @@ class Matcher:
             raise DataError("the matcher has one query and no set", remedy="ask for gauge()")
         return stream.gauges(by_key=by_key)
 
+    @in_turn
     def snapshot(self) -> bytes:
         """What is held, as bytes: a matcher made in the same way goes on from there with `restore`.
 
@@ -253,6 +267,7 @@ class Matcher:
         types = {name: list(fields) for name, fields in self._schema.per_type.items()}
         return stream.snapshot({**self._asked(), "columns": columns, "types": types})
 
+    @in_turn
     def restore(self, snapshot: bytes) -> None:
         """Go on from a snapshot: to all later calls the answers are those of the matcher that made it.
 
