@@ -53,7 +53,7 @@ def laid_out(
     header[k.P_RUN_FIELD] = registers_at - run_width if run_width else -1
     forks = automaton.bound.policy is Policy.ANY
     header[k.P_TELLS] = automaton.tells_timed_out and (
-        k.TELLS_ALL if forks and automaton.ambiguous else k.TELLS_TIMED_OUT
+        k.TELLS_ALL if forks and automaton.ambiguous and not automaton.mixed else k.TELLS_TIMED_OUT
     )
     header[k.P_ONE_START] = int(not (forks or automaton.mixed))
     header[k.P_MIXED] = int(automaton.mixed)

@@ -21,7 +21,7 @@ def decisions(
     lasts: k.Ints,
     decided: k.Ints,
     deciders: k.Ints,
-) -> tuple[k.Ints, k.Ints]:
+) -> tuple[k.Ints, k.Ints, k.Ints]:
     """The decision points of matches in terms of the batch, from those of the kernel.
 
     The kernel knows neither the end of a sliding window nor the event at a place of a partition.
@@ -32,23 +32,26 @@ def decisions(
         firsts, lasts: int64, (n,): the first event of each match and its last, as the kernel numbers them.
         decided: int64, (n,): us, or a place in the partition where the plan counts events.
         deciders: int64, (n,): the event that decided, as the kernel numbers it, or less than 0: the end of a window
-            did; see `LATE_AFTER` and `NEIGHBOUR` in `kernels.layout`.
+            did, or `TIMED_OUT` or `NOT_LEFT`; see also `LATE_AFTER`, `NEIGHBOUR` and `ALONE` in `kernels.layout`.
 
     Returns:
-        us, the greatest int64 for the end of the input; and positions in the batch, or -1.
+        us, the greatest int64 for the end of the input; positions in the batch, or -1; and `TIMED_OUT` or `NOT_LEFT`
+        for what is no match, or else -1 or more.
     """
+    kinds = np.where(deciders <= k.LATE_AFTER, -1, deciders)
     if not len(firsts):
-        return decided, deciders
-    near = np.flatnonzero(deciders == k.NEIGHBOUR)
+        return decided, deciders, kinds
+    near = np.flatnonzero(deciders <= k.NEIGHBOUR)
     if not len(near):
-        return _decisions(automaton, events, batch, firsts, lasts, decided, deciders)
-    own = decided[near]
+        return *_decisions(automaton, events, batch, firsts, lasts, decided, deciders), kinds
+    own, alone = decided[near], deciders[near] == k.ALONE
     decided, deciders = decided.copy(), deciders.copy()
     decided[near] = closing(automaton, events, firsts[near], own)
     deciders[near] = k.LATE_AFTER - own if automaton.two_clocks else -1
     decided, deciders = _decisions(automaton, events, batch, firsts, lasts, decided, deciders)
-    decided[near], deciders[near] = or_neighbours(events, batch, own, decided[near], deciders[near])
-    return decided, deciders
+    decided[near], deciders[near], read = or_neighbours(events, batch, own, decided[near], deciders[near])
+    kinds[near[alone]] = np.where(read[alone], k.NOT_LEFT, k.TIMED_OUT)
+    return decided, deciders, kinds
 
 
 def _decisions(

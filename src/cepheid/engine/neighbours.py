@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cepheid.compiler.columns import KernelEvents
 from cepheid.events.batch import EventBatch
@@ -34,7 +35,7 @@ def closing(automaton: Automaton, events: KernelEvents, firsts: k.Ints, lasts: k
 
 def or_neighbours(
     events: KernelEvents, batch: EventBatch, lasts: k.Ints, decided: k.Ints, deciders: k.Ints
-) -> tuple[k.Ints, k.Ints]:
+) -> tuple[k.Ints, k.Ints, NDArray[np.bool_]]:
     """The next event of the partition, or what ends a partial match before that.
 
     Args:
@@ -43,7 +44,7 @@ def or_neighbours(
         decided, deciders: int64, (n,): when its windows close, us, and the position of the event that does it, or -1.
 
     Returns:
-        the same for whichever comes first.
+        the same for whichever comes first; and whether the next event comes while the windows are open.
     """
     assert events.neighbours is not None
     own = lasts if events.selected is None else events.selected[lasts]
@@ -51,4 +52,5 @@ def or_neighbours(
     time = np.where(following < 0, _END, batch.time_us[np.maximum(following, 0)])
     sooner = (time < decided) | ((time == decided) & ((deciders < 0) | (following < deciders)))
     comes = (following >= 0) & sooner
-    return np.where(comes, time, decided), np.where(comes, following, deciders)
+    read = comes | ((following >= 0) & (following == deciders))  # one that fills a window is in it
+    return np.where(comes, time, decided), np.where(comes, following, deciders), read

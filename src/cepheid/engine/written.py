@@ -146,7 +146,7 @@ def written(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, poo
     firsts, lasts = out[starts[:n]], out[starts[1:] - 1]
     kinds = out[pool[k.M_OUT_DECIDERS] :][:n]
     moments = out[pool[k.M_OUT_DECIDED] :][:n]
-    decided, deciders = decisions(compiled.automaton, events, batch, firsts, lasts, moments, kinds)
+    decided, deciders, kinds = decisions(compiled.automaton, events, batch, firsts, lasts, moments, kinds)
     positions = out[:m]
     return Written(
         compiled,
@@ -156,7 +156,7 @@ def written(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, poo
         starts=starts,
         decided=decided,
         deciders=deciders,
-        kinds=np.where(kinds <= k.LATE_AFTER, -1, kinds),
+        kinds=kinds,
         windows=None if events.windows is None else events.windows.numbers[firsts],
         partitions=None if events.partition is None else events.partition[firsts],
     )

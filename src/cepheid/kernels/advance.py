@@ -384,7 +384,7 @@ def advance(
                                 if taken and not starting and (tells or moves_on):
                                     if moves_on and not plan[edge + FORKS]:
                                         pool[row + run_field + 2] = MOVED_ON
-                                    elif tells:
+                                    elif tells and pool[row + run_field + 2] != MOVED_ON:
                                         pool[row + run_field + 2] = GROWN
                                 if taken and not plan[edge + FORKS]:
                                     gone = True

@@ -7,6 +7,7 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ACCEPTS,
     ACCEPTS_LATE,
+    ALONE,
     CLOSERS_FROM,
     CLOSERS_TO,
     DONE,
@@ -348,9 +349,12 @@ def fire(
                         broken_from, broken_to, broken = first, last, whole
             if tells and not told:
                 left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] == UNLINKED
+                alone = left and plan[state + NEIGHBOURS] != 0
                 if left:  # what its own rules have ended does not time out
                     left = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free) < 0
-                if left or tells == TELLS_ALL:
+                if alone:
+                    emit(row_id, -1, -1, pool[row + EVENT], ALONE, plan, pool, out)
+                elif left or tells == TELLS_ALL:
                     decider = TIMED_OUT if left else NOT_LEFT
                     emit(row_id, -1, -1, deadline(row, 1, plan, pool, ints), decider, plan, pool, out)
             if each_logs and pool[row + plan[P_RUN_FIELD] + 2] != MOVED_ON:

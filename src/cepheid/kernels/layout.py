@@ -375,6 +375,7 @@ END_WIDTH = 9
 # --- deciders of what is written beside matches, in place of an event (-1: time has decided a match) ---------
 TIMED_OUT = -2  # a partial match that is left
 NOT_LEFT = -3  # one that is not: it went on, or was complete
+ALONE = -(1 << 62) - 1  # TIMED_OUT, unless that event comes while the window is open
 NEIGHBOUR = -(1 << 62)  # a match, decided by the event after that which stands for its time, or by time before it
 # Where BETWEEN EACH has another clock, time has decided after the event LATE_AFTER less the decider, and so many gaps
 # after it, less one, as the bits from GAPS_SHIFT on say:

@@ -7,6 +7,7 @@ from cepheid.kernels.layout import (
     ACCEPTS,
     ACCEPTS_LATE,
     COPY_REALS,
+    GROWN,
     LENGTH_SHIFT,
     LINKS,
     LOGS_ROWS,
@@ -17,6 +18,7 @@ from cepheid.kernels.layout import (
     P_ROW_WIDTH,
     P_RUN_FIELD,
     P_STATES,
+    P_TELLS,
     STATE,
     STATE_WIDTH,
     UNLINKED,
@@ -52,6 +54,8 @@ def add_twin(
     for field in range(LINKS, plan[P_REGISTERS]):
         if field != run_field:
             pool[copy + field] = UNLINKED
+    if plan[P_TELLS]:
+        pool[copy + run_field + 2] = GROWN  # the row that goes on is the one that is left
     pool[copy + STATE] = twin | (pool[made + STATE] >> LENGTH_SHIFT << LENGTH_SHIFT)
     if plan[P_N_REALS]:
         tally(COPY_REALS, copy, made, 0, 0, plan, pool, reals, ints, floats, nulls)

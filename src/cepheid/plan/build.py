@@ -33,7 +33,6 @@ from cepheid.plan.retention import closes, limits_of
 from cepheid.plan.scattered import require_scattered
 from cepheid.plan.sequence import parts_of
 from cepheid.plan.supported import require_elements, require_supported
-from cepheid.plan.timed_out import require_timed_out
 
 TAKEN, CLOSED = 0, 1  # phases of an element: an event of it is taken; it takes no more
 
@@ -68,8 +67,6 @@ def build(bound: BoundQuery, *, timed_out: bool = False) -> Automaton:
         NotSupportedError: for what the engine cannot run yet.
     """
     require_supported(bound)
-    if timed_out:
-        require_timed_out(bound)
     bound = with_short_loops(bound)
     tells = timed_out and closes(bound.window)
     if not tells and _is_plain(bound):

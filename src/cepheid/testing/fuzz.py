@@ -23,7 +23,6 @@ from cepheid.language.bound import BoundQuery
 from cepheid.language.parser import parse
 from cepheid.plan.evaluation import only_eager_because
 from cepheid.plan.sequence import positive_variables
-from cepheid.plan.timed_out import require_timed_out
 from cepheid.testing.harness import LEFT, Answer, EngineRoad, oracle_answers
 from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.strategies import CATALOG, SCHEMA, STORES, stream
@@ -190,15 +189,6 @@ def some_of(random: Random) -> Features:
     return features | random.choice((Features.ANY, Features.NEXT, Features.STRICT))
 
 
-def can_tell(bound: BoundQuery) -> bool:
-    """Whether the engine can tell what times out."""
-    try:
-        require_timed_out(bound)
-    except NotSupportedError:
-        return False
-    return True
-
-
 class Search:
     """Queries one after the other, each with several streams."""
 
@@ -240,8 +230,8 @@ class Search:
             self.coverage.n_unbound += 1
             return None
         try:
-            tells = timed_out and can_tell(bound)
-            road = EngineRoad(bound, room, timed_out=tells, evaluation=None if tells else self._evaluation(bound))
+            evaluation = None if timed_out else self._evaluation(bound)
+            road = EngineRoad(bound, room, timed_out=timed_out, evaluation=evaluation)
         except NotSupportedError as error:
             place = (policy_of(bound), window_of(bound))
             self.coverage.refused.update((operator, *place) for operator in ("all", *operators_of(bound)))
