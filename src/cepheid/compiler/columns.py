@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from cepheid.compiler.columnwise import casts
 from cepheid.compiler.counted import CountedEvents, count_events
 from cepheid.compiler.fit import fitting_by_type
 from cepheid.compiler.groups import GroupMatches, LoopElements, write_groups
+from cepheid.compiler.hooked import hook_columns
 from cepheid.compiler.requests import OTHER_CLOCK, PARTITION, TIME, Register, Request, detached
 from cepheid.compiler.sliding import Windows, partitions_of, spread
 from cepheid.compiler.tables import CompiledPlan
@@ -139,6 +141,7 @@ def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, G
         every[positions] = fit
         positions, fit = np.arange(n), every
     counts = automaton.sliding or automaton.counts_events or automaton.two_clocks or automaton.neighbours
+    counts = counts or compiled.hooks is not None
     if by and (counts or not never_null):  # which events have no partition is told of all of them, and all are counted
         partition, valid = partition_codes([evaluated(compiled, batch, expression) for expression in by])
         if valid is not None:
@@ -158,7 +161,10 @@ def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, G
         partition = plain_ints(batch, by[0]) if len(by) == 1 else None
     if by and partition is None:
         partition, _ = partition_codes([evaluated(compiled, batch, expression, selected) for expression in by])
-    return gather(compiled, batch, fit, partition, selected, null_keys, neighbours=neighbours)
+    told: dict[Request, Ints] = {}
+    if compiled.hooks is not None:
+        told = hook_columns(compiled.hooks, batch, selected, partition, null_keys)
+    return gather(compiled, batch, fit, partition, selected, null_keys, neighbours=neighbours, told=told)
 
 
 def _in_windows(
@@ -178,7 +184,12 @@ def _in_windows(
     selected = positions[copied]
     codes = partitions_of(None if partition is None else partition[selected], windows)
     own = (clocks[0][selected], clocks[1][selected])
-    events = gather(compiled, batch, fit[copied], codes, selected, null_keys, clocks=own, neighbours=neighbours)
+    told: dict[Request, Ints] = {}
+    if compiled.hooks is not None:
+        told = hook_columns(compiled.hooks, batch, selected, partition, null_keys, automaton.bound.window, windows)
+    events = gather(
+        compiled, batch, fit[copied], codes, selected, null_keys, clocks=own, neighbours=neighbours, told=told
+    )
     return replace(events, counted=counted, windows=windows, partition=codes)
 
 
@@ -302,6 +313,7 @@ def gather(
     *,
     clocks: tuple[Ints, Ints] | None = None,
     neighbours: CountedEvents | None = None,
+    told: Mapping[Request, Ints] = MappingProxyType({}),
 ) -> KernelEvents:
     """The columns of all requests, for the selected events.
 
@@ -313,6 +325,7 @@ def gather(
         null_keys: the positions of events without a partition.
         clocks: `_clocks` of the selected events; then the partitions are theirs, too.
         neighbours: the events by their places, where the plan asks for these.
+        told: what a policy asks for, of the selected events.
     """
     n = len(batch)
     requests = compiled.requests
@@ -364,6 +377,9 @@ def gather(
             assert neighbours is not None
             target[:] = neighbours.places if selected is None else neighbours.places[selected]
             target += request.step
+            continue
+        if request in told:
+            target[:] = told[request]
             continue
         if request in given:
             source = given[request]

@@ -52,6 +52,19 @@ class Needs:
     lazy: bool = False
 
 
+Flags: TypeAlias = tuple[str, ...]
+"""The flags of `kernels.hooks` that are set in a kernel, in the order of the alphabet."""
+
+_FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
+    ("advance", "advance"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
+    ("endings", "accepts"): frozenset({"COUNTED", "OBSERVED"}),
+    ("endings", "fire"): frozenset({"COUNTED", "OBSERVED"}),
+    ("scattered", "fire_scattered"): frozenset({"COUNTED", "OBSERVED"}),
+    ("absences", "free_of"): frozenset({"COUNTED"}),
+}
+"""The flags that are read in a kernel, or in one that it calls. The others need no variants."""
+
+
 @dataclass(frozen=True)
 class Kernels:
     """The kernels that a plan needs, ready to be called.
@@ -134,26 +147,31 @@ def cache_folder() -> Path | None:
 
 
 @cache
-def kernels(needs: Needs) -> Kernels:
+def kernels(needs: Needs, flags: Flags = ()) -> Kernels:
     """The kernels for a plan. The first call of a kind in an environment imports Numba and compiles.
+
+    Args:
+        needs: those that the plan needs.
+        flags: what a policy wants that looks at pairs; nothing else of it is in the kernels.
 
     Raises:
         SetupError: the cache folder is not safe to use.
     """
 
     def needed(want: bool, module: str, name: str, otherwise: str) -> Kernel:
-        return _kernel(module, name) if want else _kernel("signatures", otherwise)
+        return _kernel(module, name, flags) if want else _kernel("signatures", otherwise)
 
     if needs.strict:
         advance, fire = _kernel("advance_strict", "advance_strict"), _kernel("advance_strict", "fire_strict")
     else:
-        advance = _kernel("advance_lazy", "advance_lazy") if needs.lazy else _kernel("advance", "advance")
+        name = "advance_lazy" if needs.lazy else "advance"
+        advance = _kernel(name, name, flags)
         fire = needed(needs.fire, "endings", "fire", "no_ending")
     if needs.scattered:  # it is called at the end of the input alone, and not by `advance`
         fire = _kernel("signatures", "no_ending")
     return Kernels(
         advance=advance,
-        fire=_kernel("scattered", "fire_scattered") if needs.scattered else fire,
+        fire=_kernel("scattered", "fire_scattered", flags) if needs.scattered else fire,
         helpers=(
             needed(needs.large, "conditions", "holds_at_large", "no_helper"),
             needed(needs.free, "absences", "free_of", "no_free"),
@@ -215,33 +233,41 @@ def rekey_kernel() -> Kernel:
     return _kernel("rekey", "rekey")
 
 
-_loaded: dict[tuple[str, str], Kernel] = {}
+_loaded: dict[tuple[str, str, Flags], Kernel] = {}
 
 
-def _kernel(module: str, name: str) -> Kernel:
+def _kernel(module: str, name: str, flags: Flags = ()) -> Kernel:
     """A kernel by its module in `kernels` and its name: from its file, or compiled."""
-    found = _loaded.get((module, name))
+    read = _FLAGS_READ.get((module, name), frozenset())
+    key = (module, name, tuple(flag for flag in flags if flag in read))
+    found = _loaded.get(key)
     if found is None:
         with _LOCK:
-            found = _loaded[module, name] = _load(module, name)
+            found = _loaded[key] = _load(*key)
     return found
 
 
-def _load(module: str, name: str) -> Kernel:
+def source_of(module: str, name: str, flags: Flags) -> Any:
+    """A kernel before it is compiled, with some flags set in it."""
+    made = getattr(importlib.import_module(f"cepheid.kernels.{module}"), name)
+    return importlib.import_module("cepheid.kernels.variants").variant(made, dict.fromkeys(flags, 1)) if flags else made
+
+
+def _load(module: str, name: str, flags: Flags) -> Kernel:
     if not ENABLED:
-        interpreted: Kernel = getattr(importlib.import_module(f"cepheid.kernels.{module}"), name)
+        interpreted: Kernel = source_of(module, name, flags)
         return interpreted
     folder = _cache_folder_once()
-    path = None if folder is None else folder / f"{module}.{name}"
+    path = None if folder is None else folder / ".".join((module, name, *flags))
     code = None if path is None else MachineCode.read(path)
     if code is None:
-        code = _compile(module, name)
+        code = _compile(module, name, flags)
         if path is not None:
             code.save(path)
     return MachineFunction(code)
 
 
-def _compile(module: str, name: str) -> MachineCode:
+def _compile(module: str, name: str, flags: Flags) -> MachineCode:
     config: Any = importlib.import_module("numba.core.config")
     # Numba reads these as it compiles. The kernels branch all the time: vectorizing gains nothing and costs half of the
     # time to compile.
@@ -250,7 +276,7 @@ def _compile(module: str, name: str) -> MachineCode:
     try:
         for option, value in wanted.items():
             setattr(config, option, value)
-        compilable: Compilable = getattr(importlib.import_module(f"cepheid.kernels.{module}"), name).compilable
+        compilable: Compilable = source_of(module, name, flags).compilable
         return assembled(*compilable.compiled(), compilable.kinds, OPTIMIZATION)
     finally:
         for option, value in before.items():

@@ -80,6 +80,7 @@ class Request:
         variables: where it calls a registered function, the variables whose events it is for: the function is called
             for no others.
         step: of a place in the partition: that of the event so many events later; None for what is none.
+        name: tells apart those that a policy asks for.
     """
 
     expression: Expression | None
@@ -87,6 +88,7 @@ class Request:
     shape: Shape
     variables: frozenset[str] = frozenset()
     step: int | None = None
+    name: str = ""
 
     @property
     def is_plain_int(self) -> bool:
@@ -102,6 +104,10 @@ PLACE = Request(None, INT, INT_SHAPE, step=0)
 """The place of an event in its partition, before any filter."""
 PLACE_AFTER = Request(None, INT, INT_SHAPE, step=1)
 """That of the next one."""
+TYPE_NUMBER = Request(None, INT, INT_SHAPE, name="type")
+"""The number of an event's type, for policies."""
+PLACE_IN_WINDOW = Request(None, INT, INT_SHAPE, name="place")
+"""The place of an event in the window that slides, or in its partition, before any filter; for policies."""
 
 
 @dataclass

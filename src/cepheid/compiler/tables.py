@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.chain import chain_of
+from cepheid.compiler.hooked import Hooks, HookTable
 from cepheid.compiler.hosted import Hosted
 from cepheid.compiler.joins import NO_FILTER, neighbours_of, placed_joins, write_joins
 from cepheid.compiler.keys import KeyPart, Keys
@@ -28,6 +29,7 @@ from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, End, Reads, State
 from cepheid.plan.build import build
+from cepheid.ports.pairs import Wanted
 
 MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
 """Comparators with their sides exchanged; the others stay."""
@@ -56,6 +58,7 @@ class CompiledPlan:
         hosted: the sub-expressions that the host computes, by number.
         registers: what the registers of a partial match hold: register -> number.
         groups: of each NOT of a group, the number of its element and the plan of what stands under it.
+        hooks: for a policy that looks at pairs, or None.
     """
 
     automaton: Automaton
@@ -66,26 +69,41 @@ class CompiledPlan:
     hosted: tuple[Hosted, ...]
     registers: dict[AnyRegister, int]
     groups: tuple[tuple[int, CompiledPlan], ...] = ()
+    hooks: Hooks | None = None
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags of its kernels: see `compiler.load.Flags`."""
+        return () if self.hooks is None else self.hooks.flags
 
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
         """The table of `kernels.chain` where the plan is one, else None."""
         if (
-            self.automaton.strict
+            self.hooks is not None
+            or self.automaton.strict
             or self.automaton.joins is not None
             or (self.automaton.counts_events and self.automaton.partition)
         ):
-            return None  # its clock is another in each partition
+            return None  # it has no hooks; or its clock is another in each partition
         return chain_of(self.plan, self.needs)
 
 
-def compile_plan(automaton: Automaton) -> CompiledPlan:
-    """Lower an automaton to tables."""
-    return _Compiler(automaton).compile()
+def compile_plan(automaton: Automaton, wanted: Wanted | None = None) -> CompiledPlan:
+    """Lower an automaton to tables.
+
+    Args:
+        automaton: the plan.
+        wanted: what a policy wants that looks at pairs.
+
+    Raises:
+        NotSupportedError: there is a policy, and it cannot look at pairs under this plan.
+    """
+    return _Compiler(automaton, wanted).compile()
 
 
 class _Compiler:
-    def __init__(self, automaton: Automaton) -> None:
+    def __init__(self, automaton: Automaton, wanted: Wanted | None) -> None:
         self.automaton = automaton
         self.tables = Tables()
         self.requests = Requests(automaton.bound.catalog.functions)
@@ -98,6 +116,7 @@ class _Compiler:
         self.list_edges: list[int] = []
         self.partition_column = self.requests.number(PARTITION) if automaton.partition or automaton.sliding else None
         self.keyed = Keys(automaton, self.registers, self.requests, self.partition_column)
+        self.hook_table = None if wanted is None else HookTable(automaton, wanted, self.requests)
 
     def compile(self) -> CompiledPlan:
         automaton = self.automaton
@@ -114,6 +133,8 @@ class _Compiler:
             ways = [(0, 0)] * len(automaton.states)
         buffers = self._buffers()
         joins = self._joins(buffers, edges)
+        if self.hook_table is not None:
+            self.hook_table.take_registers(self.registers)
         width = max((hi - lo for lo, hi in list_ranges), default=0)
         late = automaton.skips or any(
             state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
@@ -128,6 +149,8 @@ class _Compiler:
         for edge, (guards, absences), made_guards in zip(automaton.edges, edges, made, strict=True):
             first = len(updates)
             updates.extend(self.registers.updates(edge))
+            if self.hook_table is not None:
+                updates.extend(self.hook_table.updates(edge))
             edge_rows.append(
                 [
                     -1 if edge.source is None else edge.source,
@@ -179,6 +202,9 @@ class _Compiler:
             n_edges = len(self.list_edges)
             self.list_edges.extend(starts)
             lists.append([0, elements, n_edges, n_edges + len(starts), len(automaton.states), 0, 0, 0, -1, 0, 0, 0])
+        hook_rows = []
+        if self.hook_table is not None:
+            hook_rows = self.hook_table.rows(registers_at, list_ranges, len(lists))
         plan = laid_out(
             automaton,
             self.registers,
@@ -187,6 +213,7 @@ class _Compiler:
             run_width,
             self._each_column(),
             {
+                k.P_HOOKS: hook_rows,
                 k.P_ENDS: self.ends,
                 k.P_CODE: self.tables.code,
                 k.P_CONDITIONS: self.tables.conditions,
@@ -229,6 +256,7 @@ class _Compiler:
             hosted=tuple(self.tables.hosted),
             registers=self.registers.numbers,
             groups=tuple((e.index, compile_plan(build(e.inner))) for e in automaton.elements if e.inner is not None),
+            hooks=None if self.hook_table is None else self.hook_table.hooks,
         )
 
     def _scattered(self, end: End) -> int:

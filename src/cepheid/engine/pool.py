@@ -41,6 +41,7 @@ class Pool:
         self.first_rows = FIRST_ROWS if most_first_rows is None else min(FIRST_ROWS, most_first_rows)
         self.n_forgotten = 0
         self._plan = compiled.plan
+        self._for_policy = np.zeros(0, np.int64)
         self._constants = compiled.constants
         has_runs = self._plan[k.P_RUN_FIELD] >= 0
         has_buffers = self._plan[k.P_N_BUFFERS] > 0
@@ -50,10 +51,22 @@ class Pool:
         header[k.M_CAPACITY] = self.first_rows
         header[k.M_RUN_CAPACITY] = FIRST_ROWS if has_runs else 1
         header[k.M_KEPT_CAPACITY] = FIRST_ROWS if has_buffers else 1
+        self.pool = header
         self.pool = self.laid_out(header)
         self.reals = self.new_reals(self.first_rows)
         length = int(self._plan[k.P_FIXED_LENGTH])
         self.out = self._new_out(FIRST_MATCHES, FIRST_MATCHES * max(4, length))
+
+    @property
+    def for_policy(self) -> k.Ints:
+        """What a kernel keeps for a policy, as `kernels.hook_layout` says: a view of the pool."""
+        return self.pool[int(self.pool[k.M_HOOKS]) :][: len(self._for_policy)]
+
+    def keep_for_policy(self, area: k.Ints) -> None:
+        """Make room for what a kernel keeps for a policy, before anything else is in the pool."""
+        self._for_policy = area
+        self.pool[k.M_HOOKS] = 0
+        self.pool = self.laid_out(self.pool[: k.POOL_HEADER].copy())
 
     def set_events(self, events: KernelEvents, first: int = 0) -> None:
         """Point the kernel at a batch, from the event at index ``first`` on."""
@@ -119,12 +132,15 @@ class Pool:
             (k.M_RUNS, runs * k.RUN_WIDTH),
             (k.M_KEPT, kept * k.KEPT_WIDTH),
             (k.M_KEPT_HEADS, kept * n_buffers),
+            (k.M_HOOKS, len(self._for_policy)),
         ):
             at = -(-at // CACHE_LINE) * CACHE_LINE
             header[place] = at
             at += size
         pool = np.zeros(at, np.int64)
         pool[: k.POOL_HEADER] = header
+        for_policy = self.for_policy if self.pool[k.M_HOOKS] else self._for_policy
+        pool[header[k.M_HOOKS] :][: len(for_policy)] = for_policy
         pool[header[k.M_HEADS] : header[k.M_HEADS] + capacity * n_lists] = k.NO_ROW
         pool[header[k.M_RUNS] : header[k.M_RUNS] + runs * k.RUN_WIDTH] = k.NO_ROW
         pool[header[k.M_KEPT_HEADS] : header[k.M_KEPT_HEADS] + kept * n_buffers] = k.NO_ROW

@@ -16,6 +16,7 @@ from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.routes import Routed, routed_events
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.absent import absent_matches
+from cepheid.engine.asked import Asked
 from cepheid.engine.caps import Caps
 from cepheid.engine.host import Host
 from cepheid.engine.keyed import step_keyed
@@ -32,6 +33,7 @@ from cepheid.language.bound import BoundQuery
 from cepheid.plan.build import build
 from cepheid.plan.evaluation import Evaluation, asked_for
 from cepheid.plan.lazy import build_lazy
+from cepheid.ports.pairs import PairPolicy, Wanted
 
 MOST_EVENTS = 2**31  # the order of matches packs two positions into one word
 
@@ -64,22 +66,29 @@ class Work:
         return 0 if self.null_key_positions is None else len(self.null_key_positions)
 
 
-def prepare(bound: BoundQuery, *, timed_out: bool = False, evaluation: Evaluation | None = None) -> CompiledPlan:
+def prepare(
+    bound: BoundQuery,
+    *,
+    timed_out: bool = False,
+    evaluation: Evaluation | None = None,
+    wanted: Wanted | None = None,
+) -> CompiledPlan:
     """The tables of a query. They stay with the object: on the next piece of the events they are there.
 
     Args:
         bound: the query.
         timed_out: for `run_outputs`, which tells what timed out, too.
         evaluation: what is done as events arrive, and what is left for the last one; None for all as they arrive.
+        wanted: of a policy that looks at pairs of events and partial matches, with which the query is to be run.
 
     Raises:
         NotSupportedError: the query has a meaning that the engine cannot run yet.
     """
-    key = (CompiledPlan, timed_out, evaluation)
+    key = (CompiledPlan, timed_out, evaluation, wanted)
     found: CompiledPlan | None = bound.made.get(key)
     if found is None:
         automaton = build(bound, timed_out=timed_out) if evaluation is None else build_lazy(bound, evaluation)
-        found = bound.made[key] = compile_plan(automaton)
+        found = bound.made[key] = compile_plan(automaton, wanted)
     return found
 
 
@@ -108,8 +117,25 @@ def run_plan(
     work: Work | None = None,
     routed: Routed | None = None,
     settings: Settings = DEFAULTS,
+    policy: PairPolicy | None = None,
 ) -> Matches:
-    """All matches of a prepared query in a bounded input; see `run`. ``routed``: the events that it can take."""
+    """All matches of a prepared query in a bounded input; see `run`.
+
+    Args:
+        compiled: the plan, prepared for what the policy wants where there is one.
+        batch: the events, in order.
+        work: filled with what was done, where given.
+        routed: the events that the query can take.
+        settings: how much may be held.
+        policy: looks at pairs of events and partial matches.
+
+    Raises:
+        ValueError: the plan was not prepared for the policy, or its orders do not fit.
+    """
+    if policy is not None:
+        if compiled.hooks is None or compiled.hooks.wanted != policy.wanted:
+            raise ValueError(f"the plan was not prepared for a policy that wants {policy.wanted}")
+        return matches_in(compiled, batch, *_stepped_in_order(compiled, batch, work, None, settings, policy=policy))
     return matches_in(compiled, batch, *_stepped(compiled, batch, work, routed, settings))
 
 
@@ -200,6 +226,7 @@ def _stepped_in_order(
     routed: Routed | None,
     settings: Settings,
     look: Callable[[KernelEvents, k.Ints], None] | None = None,
+    policy: PairPolicy | None = None,
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The same for plans of any form."""
     if routed is not None:
@@ -209,14 +236,17 @@ def _stepped_in_order(
         events = events_of(compiled, batch, absent)
     caps = Caps(compiled, settings)
     pool = Pool(compiled, min(caps.first_rows, rows_for(events.n)))
+    asked = None if policy is None else Asked(compiled, policy, pool)
     pool.set_events(events)
     host = Host(compiled, batch, events, pool) if compiled.hosted else None
     # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
     with nullcontext() if ENABLED else np.errstate(all="ignore"):
-        step_over(compiled, events, pool, host, caps)
+        step_over(compiled, events, pool, host, caps, asked)
         if look is not None:
             look(events, pool.pool)
-        fire_until(compiled, events, pool, host, None)
+        fire_until(compiled, events, pool, host, None, asked)
+    if asked is not None:
+        asked.end()
     _tell(work, batch, events, pool.pool, pool.n_bytes)
     if work is not None:
         work.n_created += pool.n_forgotten
@@ -253,8 +283,17 @@ def _tell(work: Work | None, batch: EventBatch, events: KernelEvents, pool: k.In
     work.null_key_positions = events.null_keys
 
 
-def step_over(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None, caps: Caps) -> None:
+def step_over(
+    compiled: CompiledPlan,
+    events: KernelEvents,
+    pool: Pool,
+    host: Host | None,
+    caps: Caps,
+    asked: Asked | None = None,
+) -> None:
     """Step the plan over the events that the pool has not seen.
+
+    A plan that was prepared for a policy runs without one, too, and then its kernels have no hooks.
 
     Raises:
         CapacityError: more partial matches would be held than may be.
@@ -268,12 +307,15 @@ def step_over(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Ho
                 pool.make_room(code)
         caps.check(pool, events)
         return
-    loaded = kernels(compiled.needs)
+    loaded = kernels(compiled.needs, () if asked is None else compiled.flags)
     arrays = (events.ints, events.floats, events.nulls)
     while (code := loaded.advance(compiled.plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
         if host is not None:
             host.require_success()
-        if code != k.POOL_FULL or not caps.made_room(pool, events):
+        if code == k.WORK_DONE:
+            assert asked is not None
+            asked.look()
+        elif code != k.POOL_FULL or not caps.made_room(pool, events):
             pool.make_room(code)
     if host is not None:
         host.require_success()
@@ -281,13 +323,18 @@ def step_over(compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Ho
 
 
 def fire_until(
-    compiled: CompiledPlan, events: KernelEvents, pool: Pool, host: Host | None, until_us: int | None
+    compiled: CompiledPlan,
+    events: KernelEvents,
+    pool: Pool,
+    host: Host | None,
+    until_us: int | None,
+    asked: Asked | None = None,
 ) -> None:
     """Decide what waits for a deadline that lies before ``until_us``; None for all: no event can come any more."""
     plan = compiled.plan
     if plan[k.P_RUN_FIELD] < 0:
         return
-    loaded = kernels(compiled.needs)
+    loaded = kernels(compiled.needs, () if asked is None else compiled.flags)
     arrays = (events.ints, events.floats, events.nulls)
     until, everything = (0, 1) if until_us is None else (until_us, 0)
     helpers = loaded.helpers[:2]

@@ -12,6 +12,25 @@ apart, once, and only where a plan needs it.
 from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints
+from cepheid.kernels.hooks import (
+    ALL,
+    COUNTED,
+    GUARDED,
+    OBSERVED,
+    SOME,
+    cell_of,
+    count_group,
+    count_pair,
+    count_work,
+    drop_group,
+    drops,
+    first_cell,
+    group_answer,
+    is_spent,
+    observe_pair,
+    observe_taken,
+    went_on,
+)
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ACCEPTS,
@@ -116,6 +135,7 @@ from cepheid.kernels.layout import (
     TIME_COLUMN,
     TWIN,
     UNLINKED,
+    WORK_DONE,
     Bytes,
     Floats,
     Ints,
@@ -157,6 +177,8 @@ def take(
     state = plan[P_STATES] + target * STATE_WIDTH
     one_start = plan[P_ONE_START]
     if plan[state + IS_FINAL] == BARE_FINAL:
+        if OBSERVED:
+            observe_taken(row_id, target, pool)
         emit(row_id, current, plan[state + STATE_ELEMENT], time, current, plan, pool, out)
         if row_id >= 0 and plan[P_RUN_FIELD] >= 0 and one_start:
             end_run(row, current, time, plan, pool)
@@ -170,6 +192,8 @@ def take(
     full = full_register >= 0 and pool[made + plan[P_REGISTERS] + full_register] >= plan[state + FULL_COUNT]
     if full and not accept(state + CLOSE_FROM, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
         return False
+    if OBSERVED:
+        observe_taken(row_id, target, pool)
     pool[M_HEAD] = made_id + 1
     run_field = plan[P_RUN_FIELD]
     if run_field >= 0:
@@ -209,6 +233,8 @@ def take(
                 hang(made_id, made, plan, pool)
                 hung = True
             if over or (accepted and mode != ACCEPTS_ALSO):
+                if OBSERVED:
+                    went_on(made, plan, pool)
                 if hung and (plan[P_MIXED] or plan[P_LOGS] == LOGS_ROWS):
                     pool[made + run_field + 2] = MOVED_ON
                 if run_field >= 0 and one_start and accepted != 2:
@@ -242,6 +268,13 @@ def has_room(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
     if pool[M_N_MATCHES] + fanout > pool[M_OUT_MATCHES]:
         return OUTPUT_FULL
     return DONE
+
+
+@kernel(macro=True)
+def pause(k: int, row_id: int, pool: Ints) -> None:
+    """Note where to go on: at a row of a list."""
+    pool[M_LIST] = k
+    pool[M_ROW] = row_id
 
 
 @kernel(entry=True)
@@ -279,6 +312,8 @@ def advance(
         if fit == 0:
             pool[M_EVENT] = i + 1
             continue
+        if COUNTED and is_spent(pool):
+            return WORK_DONE
         time = ints[TIME_COLUMN * n + i]
         number = base + i
         pool[M_CURRENT] = number
@@ -329,8 +364,23 @@ def advance(
                         value = ints[(FIRST_COLUMN + column) * n + i]
                 comparator = plan[listed + FILTER_COMPARATOR]
                 exact = plan[listed + EVENT_KEYS_TO] - plan[listed + EVENT_KEYS_FROM] == 1
+                first, cell, guarded, group = 0, 0, False, False
+                if GUARDED or OBSERVED:
+                    first = first_cell(k, i, plan, pool, ints)
+                    group = starting or row_id >= tail
+                if GUARDED and group:
+                    answer = group_answer(first, i, starting, plan, pool, ints)
+                    if answer == ALL:
+                        drop_group(first, i, starting, plan, pool, ints)
+                        continue
+                    guarded = answer == SOME
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail or starting:
+                    if COUNTED:
+                        if is_spent(pool):
+                            pause(k, row_id, pool)
+                            return WORK_DONE
+                        count_work(pool)
                     row = rows + (row_id & mask) * width
                     following = NO_ROW
                     gone = False
@@ -346,14 +396,24 @@ def advance(
                                 # Events are counted in each partition: a key of one part tells that it is the same.
                                 gone = exact
                                 met = False
-                            if met and filtered:
-                                met = compare_ints(comparator, pool[row + filter_field], value)
+                    if GUARDED or OBSERVED:
+                        if met:
+                            cell = cell_of(first, i, row, starting, plan, pool, ints)
+                            if GUARDED and guarded and drops(cell, pool):
+                                met = False
+                    meets = met
+                    if met and filtered:
+                        met = compare_ints(comparator, pool[row + filter_field], value)
                     if met:
                         room = has_room(row_id, row, plan, pool)
                         if room != DONE:
-                            pool[M_LIST] = k
-                            pool[M_ROW] = row_id
+                            pause(k, row_id, pool)
                             return room
+                    if OBSERVED and meets:
+                        observe_pair(cell, pool)
+                    if COUNTED and meets:
+                        count_pair(k, filtered, plan, pool)
+                    if met:
                         pool[M_N_TRIED] += 1
                         for e in range(edges_from, edges_to):
                             edge = plan[P_EDGES] + plan[e] * EDGE_WIDTH
@@ -387,6 +447,8 @@ def advance(
                                     elif tells and pool[row + run_field + 2] != MOVED_ON:
                                         pool[row + run_field + 2] = GROWN
                                 if taken and not plan[edge + FORKS]:
+                                    if OBSERVED and not starting:
+                                        went_on(row, plan, pool)
                                     gone = True
                                     break
                             elif answer < 0 and edges_to - edges_from == 1:
@@ -402,9 +464,14 @@ def advance(
                     else:
                         previous = row
                     row_id = following
+                if GUARDED or OBSERVED:
+                    if group:
+                        count_group(first, plan, pool)
             pool[M_STAGE] = 2
         if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
             return BUFFER_FULL
+        if COUNTED:
+            count_work(pool)
         pool[M_STAGE] = 0
         pool[M_EVENT] = i + 1
     return DONE

@@ -76,7 +76,7 @@ def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) ->
     The signature is read from the annotations: Numba would otherwise compile once more for every argument that is
     a constant at a call. The kernels allocate nothing, so references to arrays are not counted (counting them costs
     many times the work itself). Integer overflow is tested where it can happen. Without the GIL, services can match
-    on several threads.
+    on several threads. By its attribute ``made_again``, `variants.variant` does the same to a copy with other globals.
 
     Args:
         entry: it is called from outside, or by its address, too: it has an attribute ``compilable``, a `Compilable`,
@@ -87,17 +87,20 @@ def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) ->
 
     def decorate(function: F) -> F:
         if not ENABLED:
+            function.made_again = decorate  # type: ignore[attr-defined]
             return function
         import numba
 
         options: dict[str, Any] = {"nogil": True, "boundscheck": False, "_nrt": False}
         if macro:
             pasted: F = numba.njit(inline="always", **options)(function)
+            pasted.made_again = decorate  # type: ignore[attr-defined]
             return pasted
         known = _machine_types()
         *arguments, result = (known[str(a)] for a in _annotations(function))
         options |= {"forceinline": inline, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         helper = numba.njit(**options)(function)
+        helper.made_again = decorate
         template_of = helper.get_call_template
         helper.get_call_template = lambda args, kws: template_of(tuple(arguments), {})
         if entry:

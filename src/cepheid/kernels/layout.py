@@ -60,7 +60,8 @@ P_JOINS, P_N_JOINS = 35, 36  # the steps that take events which were kept, a tab
 P_TRIGGER = 37  # the number of the edge that an event takes which may be the last of a match
 P_CLOSES_LOOP = 38  # 1: the last of these steps is a loop, and ends with that event: the edge itself takes none
 P_JOIN_FIELD = 39  # where in a row the fields J_STEP and those after it begin
-PLAN_HEADER = 40
+P_HOOKS = 40  # a table for policies: see `hook_layout`
+PLAN_HEADER = 41
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -104,7 +105,8 @@ M_TRIGGER = M_GROUPS + 1  # the event for which events that were kept are joined
 M_STOP = M_TRIGGER + 1  # `advance_lazy` stops before the event at this index
 M_QUIET = M_TRIGGER + 2  # the event at this index is the first for which it joins
 M_ROOT = M_TRIGGER + 3  # J_STEP and those after it, of the partial match that has no event
-POOL_HEADER = M_ROOT + 4
+M_HOOKS = M_ROOT + 4  # where what is kept for policies begins: see `hook_layout`
+POOL_HEADER = M_ROOT + 5
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
 TIME_COLUMN, FIT_COLUMN, FIRST_COLUMN = 0, 1, 2
@@ -390,3 +392,4 @@ OUTPUT_FULL = 2
 BUFFER_FULL = 3
 RUNS_FULL = 4
 HOST_FAILED = 5
+WORK_DONE = 6  # as much as was asked for: call again to go on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cepheid.kernels.hooks import OBSERVED, observe_end
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     KEPT_TIME,
@@ -66,6 +67,8 @@ def forget(time: int, plan: Ints, pool: Ints) -> None:
     keep_us = plan[P_KEEP]
     tail, head = pool[M_TAIL], pool[M_HEAD]
     while tail < head and time - pool[row_of(tail, plan, pool) + START] > keep_us:
+        if OBSERVED:
+            observe_end(row_of(tail, plan, pool), plan, pool)
         tail += 1
     pool[M_TAIL] = tail
     keep_us = plan[P_KEEP_NEGATED]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cepheid.kernels.hooks import OBSERVED, observe_row
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENCE_FROM,
@@ -129,4 +130,6 @@ def make_row(
             pool[register] = pool[row + EVENT]
         else:
             tally(at, made, 0, 0, 0, plan, pool, reals, ints, floats, nulls)
+    if OBSERVED:
+        observe_row(made, plan, pool)
     return made

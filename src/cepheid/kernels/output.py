@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cepheid.kernels.hooks import OBSERVED, observe_match
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     EVENT,
@@ -33,6 +34,8 @@ def emit(
     row_id: int, current: int, element: int, decided: int, decider: int, plan: Ints, pool: Ints, out: Ints
 ) -> None:
     """Write a match: the chain of ``row_id``, and the event ``current`` after it where it is not -1."""
+    if OBSERVED:
+        observe_match(row_id, current, element, decider, plan, pool)
     length = 0
     if row_id >= 0:
         length = pool[row_of(row_id, plan, pool) + STATE] >> LENGTH_SHIFT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints as compare_ints
+from cepheid.kernels.hooks import COUNTED, count_evaluated
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     A_ARG,
@@ -99,6 +100,8 @@ def holds(
         row_id, row: the partial match (-1 for none) and where it lies in the pool.
         large: evaluates a condition that is more than one comparison.
     """
+    if COUNTED:
+        count_evaluated(row_id, row, plan, pool)
     at = plan[P_CONDITIONS] + k * CONDITION_WIDTH
     if plan[at + IS_FUSED]:
         code = plan[P_CODE] + plan[at + CODE_FROM] * CODE_WIDTH

@@ -19,6 +19,7 @@ from cepheid.testing.oracle_composites import composite_events, composite_waterm
 from cepheid.testing.oracle_conditions import NOTHING_MORE, all_hold, taken
 from cepheid.testing.oracle_events import OracleEvent, OracleMatch, OracleResult, Watermark
 from cepheid.testing.oracle_expressions import Evaluator, OneEvent
+from cepheid.testing.oracle_pairs import Watch, pairs_of
 from cepheid.testing.oracle_runs import (
     Backtracking,
     Found,
@@ -40,6 +41,7 @@ def match(
     watermark: int | None = None,
     stores: Mapping[str, Mapping[object, object]] | None = None,
     timed_out: bool = True,
+    watch: Watch | None = None,
 ) -> OracleResult:
     """The matches of a query.
 
@@ -51,6 +53,7 @@ def match(
             input. What is decided later than that is not reported.
         stores: remote store -> key -> element, for REMOTE.
         timed_out: also find what timed out, which under `any` costs as much as the matches.
+        watch: is told of pairs of an event and a partial match, and may keep them apart.
 
     Returns:
         The matches known by then, in their order, and the events that went elsewhere.
@@ -60,7 +63,7 @@ def match(
         ParameterError: the query has a parameter without a value.
     """
     evaluator = Evaluator(bound.types, bound.catalog, stores or {})
-    problem = prepared(bound, evaluator)
+    problem = prepared(bound, evaluator, watch)
     below = OracleResult((), (), (), ())
     if bound.inner is not None:
         below = match(bound.inner, events, watermark=watermark, stores=stores, timed_out=False)
@@ -73,6 +76,8 @@ def match(
     for stream in partitions:
         for frame in frames(stream, bound.window):
             found, expired = _searched(problem, frame, timed_out)
+            for one in found.found.values():
+                problem.watch.completed(pairs_of(frame, one.bindings), one.bindings)
             reported = _skipped(problem, frame, found) if bound.skip.mode is not SkipMode.NONE else _plain(found)
             reported.sort(key=lambda pair: _order(problem, pair[0], pair[1], frame))
             if bound.window.one_match:
@@ -157,6 +162,8 @@ def _assigned(problem: Problem, frame: Frame) -> Iterator[Found]:
         if not all_hold(problem.conditions, have, NOTHING_MORE, problem.evaluator):
             continue
         if not stays_open(problem, frame, found):
+            continue
+        if any(problem.watch.drops(pair) for pair in pairs_of(frame, bindings)):
             continue
         moment: Point | None = at_event(bindings[-1].event)
         for negated, n_left in found.nots:

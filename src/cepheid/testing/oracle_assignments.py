@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cepheid.language.bound import BoundQuery
 from cepheid.language.structure import patterns
@@ -23,6 +23,7 @@ from cepheid.testing.oracle_conditions import (
 )
 from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.oracle_expressions import Evaluator
+from cepheid.testing.oracle_pairs import Watch
 from cepheid.testing.oracle_states import States, empty_of, group_numbers, names
 from cepheid.testing.oracle_windows import Frame, Point, admits, at_event, near_enough
 
@@ -39,6 +40,7 @@ class Problem:
         loops: variables that can have several elements.
         until: UNTIL condition's loop -> how the condition reads, the loop's own variable by ``b.x``.
         states: the ways on in its pattern.
+        watch: is told of pairs of an event and a partial match, and may keep them apart.
     """
 
     bound: BoundQuery
@@ -48,9 +50,10 @@ class Problem:
     loops: frozenset[str]
     until: Mapping[Repeat, Reads]
     states: States
+    watch: Watch = field(default_factory=Watch)
 
 
-def prepared(bound: BoundQuery, evaluator: Evaluator) -> Problem:
+def prepared(bound: BoundQuery, evaluator: Evaluator, watch: Watch | None = None) -> Problem:
     """The query with what each condition reads."""
     conditions = [Condition(conjunct, reads_of(conjunct.expression)) for conjunct in bound.conjuncts]
     against: dict[str, tuple[Condition, ...]] = {}
@@ -72,6 +75,7 @@ def prepared(bound: BoundQuery, evaluator: Evaluator) -> Problem:
         loops=frozenset(name for name, variable in bound.variables.items() if variable.loop),
         until=until,
         states=States(group_numbers(bound.pattern)),
+        watch=watch or Watch(),
     )
 
 

@@ -12,6 +12,7 @@ from cepheid.language.structure import parts, patterns, with_parts
 from cepheid.language.tree import AnyOf, Event, Not, Or, Pattern, Policy, Repeat
 from cepheid.testing.oracle_assignments import Problem, broken, name_of, takes, until_holds
 from cepheid.testing.oracle_conditions import NOTHING_MORE, Binding, Path, all_hold, taken
+from cepheid.testing.oracle_pairs import pair_of
 from cepheid.testing.oracle_states import Looping, State, Step, as_parts, names
 from cepheid.testing.oracle_windows import END, Frame, Point, admits, at_event, closing
 
@@ -116,6 +117,9 @@ class Reader:
         event = self.frame.stream[position]
         if step.element is None or not takes(step.element, event):
             return None
+        pair = pair_of(self.frame, run.bindings, position)
+        if self.problem.watch.drops(pair):
+            return None
         bindings = (*run.bindings, Binding(position, name_of(step.element), event, step.path))
         if not admits(self.problem.bound.window, bindings):
             return None
@@ -135,6 +139,7 @@ class Reader:
                 continue
             if broken(self.problem, self.frame, node, bindings, n_left, empty) is not None:
                 return None
+        self.problem.watch.took(pair, bindings[-1])
         return new
 
     def _testable(self, negated: Not, n_left: int, to_come: set[str]) -> bool:
@@ -334,6 +339,7 @@ class Runs(Reader):
         """End ``run`` because its window closed, or the input ended."""
         window = self.problem.bound.window
         bounded = self.frame.bounds is not None or window.within_events is not None or window.each_events is not None
+        self.problem.watch.expired(run.bindings, self.frame.bounds)
         complete = self.end(run, moment)
         if self.prefixes:
             # Under `any` no run gives events back: what has begun an iteration is not complete before it ends.

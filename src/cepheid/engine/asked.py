@@ -1,0 +1,122 @@
+"""Asks a policy that looks at pairs, and hands its orders to a kernel and what was seen to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheid.compiler.hooked import Hooks
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.pool import Pool
+from cepheid.kernels import hook_layout as h
+from cepheid.kernels import layout as k
+from cepheid.ports.pairs import Guard, Orders, PairPolicy, Seen
+
+NO_LIMIT = 2**62
+"""More work than is ever done."""
+
+LETS_ALL_THROUGH = -(2**63)
+
+_BY_CELL = (h.A_UTILITIES, h.A_DROPPED, h.A_PROCESSED, h.A_TAKEN, h.A_COMPLETED, h.A_MATCHED)
+_BY_GROUP = (h.A_GROUPS, h.A_GROUPS_DROPPED)
+_BY_STATE = (h.A_CREATED, h.A_EXTENDED, h.A_EXPIRED, h.A_PAIRS, h.A_EVALUATED)
+
+
+class Asked:
+    """A policy, and what a kernel keeps for it in a pool."""
+
+    def __init__(self, compiled: CompiledPlan, policy: PairPolicy, pool: Pool) -> None:
+        """Make room in the pool, and ask the policy how to begin.
+
+        Raises:
+            ValueError: its orders do not fit the cells, or what it wants.
+        """
+        assert compiled.hooks is not None
+        self._hooks: Hooks = compiled.hooks
+        self._policy = policy
+        self._pool = pool
+        self._marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_MARKS])
+        self._row_width = int(compiled.plan[k.P_ROW_WIDTH])
+        shape = self._hooks.cells.shape
+        self._shapes: dict[int, tuple[int, ...]] = {
+            **dict.fromkeys(_BY_CELL, shape),
+            **dict.fromkeys(_BY_GROUP, shape[:2]),
+            h.A_RANGES: (*shape[:2], 2),
+            **dict.fromkeys(_BY_STATE, shape[1:2]),
+        }
+        area = np.zeros(h.AREA_HEADER + sum(int(np.prod(s)) for s in self._shapes.values()), np.int64)
+        area[h.A_THRESHOLD], area[h.A_LIMIT] = LETS_ALL_THROUGH, NO_LIMIT
+        at = h.AREA_HEADER
+        for table, of_shape in self._shapes.items():
+            area[table] = at
+            at += int(np.prod(of_shape))
+        pool.keep_for_policy(area)
+        self._table(h.A_UTILITIES)[...] = 1 + LETS_ALL_THROUGH
+        self._table(h.A_RANGES)[...] = 1 + LETS_ALL_THROUGH
+        self._obey(policy.begin(self._hooks.cells))
+
+    def look(self) -> None:
+        """Show the policy what has happened: as much work is done as it asked for."""
+        self._obey(self._policy.look(self._seen(ended=False)))
+
+    def end(self) -> None:
+        """Show the policy all that has happened."""
+        self._policy.look(self._seen(ended=True))
+
+    def _obey(self, orders: Orders) -> None:
+        wanted, area = self._hooks.wanted, self._pool.for_policy
+        if orders.guard is not None:
+            if not wanted.guard:
+                raise ValueError("the policy gives a guard, and does not want one (Wanted.guard)")
+            self._keep_apart(orders.guard)
+        area[h.A_LIMIT] = NO_LIMIT
+        if orders.n_work is not None:
+            if not wanted.work or orders.n_work < 1:
+                raise ValueError(f"n_work is {orders.n_work}; it needs Wanted.work, and is at least 1")
+            area[h.A_LIMIT] = area[h.A_WORK] + orders.n_work
+
+    def _keep_apart(self, guard: Guard) -> None:
+        shape = self._hooks.cells.shape
+        if guard.utilities.shape != shape or guard.utilities.dtype != np.int64:
+            found = f"{guard.utilities.dtype} of shape {guard.utilities.shape}"
+            raise ValueError(f"the utilities are {found}; the cells ask for int64 of shape {shape}")
+        self._table(h.A_UTILITIES)[...] = guard.utilities
+        ranges = self._table(h.A_RANGES)
+        ranges[..., 0], ranges[..., 1] = guard.utilities.min(axis=2), guard.utilities.max(axis=2)
+        self._pool.for_policy[h.A_THRESHOLD] = guard.threshold
+
+    def _table(self, table: int) -> k.Ints:
+        """A table of the area: a view."""
+        area, shape = self._pool.for_policy, self._shapes[table]
+        return area[area[table] :][: int(np.prod(shape))].reshape(shape)
+
+    def _seen(self, *, ended: bool) -> Seen:
+        dropped, processed, taken, completed, matched = (self._table(table).copy() for table in _BY_CELL[1:])
+        groups, groups_dropped = (self._table(table).copy() for table in _BY_GROUP)
+        created, extended, expired, pairs, evaluated = (self._table(table).copy() for table in _BY_STATE)
+        if ended and self._hooks.wanted.observe:
+            expired += self._left_open()
+        return Seen(
+            work=int(self._pool.for_policy[h.A_WORK]),
+            dropped=dropped,
+            groups=groups + groups_dropped,
+            groups_dropped=groups_dropped,
+            processed=processed,
+            taken=taken,
+            completed=completed,
+            matched=matched,
+            created=created,
+            extended=extended,
+            expired=expired,
+            pairs=pairs,
+            evaluated=evaluated,
+            ended=ended,
+        )
+
+    def _left_open(self) -> k.Ints:
+        """By state, the partial matches that could go on when the input ended, which closes all windows."""
+        words = self._pool.pool
+        places = np.arange(words[k.M_TAIL], words[k.M_HEAD]) & (words[k.M_CAPACITY] - 1)
+        rows = words[words[k.M_ROWS] :][: int(words[k.M_CAPACITY]) * self._row_width].reshape(-1, self._row_width)
+        rows = rows[places]
+        states = rows[rows[:, self._marks] & h.WENT_ON == 0, k.STATE] & k.STATE_MASK
+        return np.bincount(states, minlength=self._shapes[h.A_EXPIRED][0]).astype(np.int64, copy=False)

@@ -1,0 +1,208 @@
+"""Where policies reach into the kernels: which pairs are dropped, what is counted, and when control goes back.
+
+The flags say which of these a kernel has in it. They are 0 in the kernels as they stand, so the compiler leaves out all
+that they guard; `variants.variant` makes the same kernels with some of them set.
+"""
+
+from __future__ import annotations
+
+from cepheid.kernels.hook_layout import (
+    A_COMPLETED,
+    A_CREATED,
+    A_DROPPED,
+    A_EVALUATED,
+    A_EXPIRED,
+    A_EXTENDED,
+    A_GROUPS,
+    A_GROUPS_DROPPED,
+    A_LIMIT,
+    A_MATCHED,
+    A_PAIR,
+    A_PAIRS,
+    A_PROCESSED,
+    A_RANGES,
+    A_TAKEN,
+    A_THRESHOLD,
+    A_UTILITIES,
+    A_WORK,
+    H_BIN_SHIFT,
+    H_CELL,
+    H_FIRST,
+    H_LIST_STATES,
+    H_MARKS,
+    H_N_BINS,
+    H_N_STATES,
+    H_PLACE,
+    H_TYPE,
+    IN_MATCH,
+    WENT_ON,
+)
+from cepheid.kernels.jit import kernel
+from cepheid.kernels.layout import (
+    FIRST_COLUMN,
+    M_HOOKS,
+    M_N_EVENTS,
+    NOT_LEFT,
+    P_HOOKS,
+    PARENT,
+    STATE,
+    STATE_MASK,
+    TIMED_OUT,
+    Ints,
+)
+from cepheid.kernels.rows import row_of
+
+GUARDED = 0
+"""Pairs may be dropped."""
+OBSERVED = 0
+"""What becomes of pairs and partial matches is counted."""
+COUNTED = 0
+"""Work is counted, and control goes back after so much of it."""
+
+SOME, NONE, ALL = 0, 1, 2
+
+
+@kernel(macro=True)
+def count(table: int, number: int, pool: Ints) -> None:
+    """Add one to an entry of a table of the area."""
+    pool[pool[M_HOOKS] + pool[pool[M_HOOKS] + table] + number] += 1
+
+
+@kernel(inline=True)
+def first_cell(k: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The first cell for the event at index ``i`` and rows of list ``k``: that of bin 0."""
+    hooks = plan[P_HOOKS]
+    kind = ints[(FIRST_COLUMN + plan[hooks + H_TYPE]) * pool[M_N_EVENTS] + i]
+    return (kind * plan[hooks + H_N_STATES] + plan[hooks + H_LIST_STATES + k]) * plan[hooks + H_N_BINS]
+
+
+@kernel(inline=True)
+def cell_of(first: int, i: int, row: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The cell of the event at index ``i`` and the row at ``row``, where `first_cell` is ``first``."""
+    hooks = plan[P_HOOKS]
+    place = ints[(FIRST_COLUMN + plan[hooks + H_PLACE]) * pool[M_N_EVENTS] + i]
+    field = plan[hooks + H_FIRST]
+    if field >= 0:
+        place = 0 if starting else place - pool[row + field]
+    return first + min(place >> plan[hooks + H_BIN_SHIFT], plan[hooks + H_N_BINS] - 1)
+
+
+@kernel(inline=True)
+def group_answer(first: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """Whether the rows of a list are all kept apart from an event, none of them are, or some."""
+    hooks, area = plan[P_HOOKS], pool[M_HOOKS]
+    threshold = pool[area + A_THRESHOLD]
+    if starting or plan[hooks + H_FIRST] < 0:
+        cell = cell_of(first, i, 0, starting, plan, pool, ints)
+        return ALL if pool[area + pool[area + A_UTILITIES] + cell] <= threshold else NONE
+    at = area + pool[area + A_RANGES] + 2 * (first // plan[hooks + H_N_BINS])
+    if pool[at] > threshold:
+        return NONE
+    return ALL if pool[at + 1] <= threshold else SOME
+
+
+@kernel(inline=True)
+def drop_group(first: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> None:
+    """Count a list whose rows are all kept apart from an event, and are not looked at; or a start that is."""
+    if starting:
+        count(A_DROPPED, cell_of(first, i, 0, True, plan, pool, ints), pool)
+    else:
+        count(A_GROUPS_DROPPED, first // plan[plan[P_HOOKS] + H_N_BINS], pool)
+
+
+@kernel(inline=True)
+def count_group(first: int, plan: Ints, pool: Ints) -> None:
+    """Count a list that has been walked, or a start that has been tried."""
+    count(A_GROUPS, first // plan[plan[P_HOOKS] + H_N_BINS], pool)
+
+
+@kernel(inline=True)
+def drops(cell: int, pool: Ints) -> bool:
+    """Whether a pair is dropped; then it is counted."""
+    area = pool[M_HOOKS]
+    if pool[area + pool[area + A_UTILITIES] + cell] > pool[area + A_THRESHOLD]:
+        return False
+    count(A_DROPPED, cell, pool)
+    return True
+
+
+@kernel(inline=True)
+def observe_pair(cell: int, pool: Ints) -> None:
+    """Count a pair that meets."""
+    count(A_PROCESSED, cell, pool)
+    pool[pool[M_HOOKS] + A_PAIR] = cell
+
+
+@kernel(inline=True)
+def observe_taken(row_id: int, state: int, pool: Ints) -> None:
+    """Count that the pair at hand leads to a state."""
+    count(A_TAKEN, pool[pool[M_HOOKS] + A_PAIR], pool)
+    if row_id < 0:
+        count(A_CREATED, state, pool)
+    else:
+        count(A_EXTENDED, state, pool)
+
+
+@kernel(inline=True)
+def observe_row(row: int, plan: Ints, pool: Ints) -> None:
+    """Note in a new row which pair made it."""
+    pool[row + plan[plan[P_HOOKS] + H_CELL]] = pool[pool[M_HOOKS] + A_PAIR]
+    pool[row + plan[plan[P_HOOKS] + H_MARKS]] = 0
+
+
+@kernel(inline=True)
+def went_on(row: int, plan: Ints, pool: Ints) -> None:
+    """Note that a row takes no further event."""
+    pool[row + plan[plan[P_HOOKS] + H_MARKS]] |= WENT_ON
+
+
+@kernel(inline=True)
+def observe_end(row: int, plan: Ints, pool: Ints) -> None:
+    """Count a row whose window closed while it waited."""
+    if not pool[row + plan[plan[P_HOOKS] + H_MARKS]] & WENT_ON:
+        count(A_EXPIRED, pool[row + STATE] & STATE_MASK, pool)
+
+
+@kernel()
+def observe_match(row_id: int, current: int, element: int, decider: int, plan: Ints, pool: Ints) -> None:
+    """Count the pairs that made a match, as `output.emit` writes it."""
+    if decider == TIMED_OUT or decider == NOT_LEFT or (current >= 0 and element < 0):
+        return  # it is none
+    marks, cells = plan[plan[P_HOOKS] + H_MARKS], plan[plan[P_HOOKS] + H_CELL]
+    if current >= 0:  # no row was made for the last event
+        count(A_COMPLETED, pool[pool[M_HOOKS] + A_PAIR], pool)
+        count(A_MATCHED, pool[pool[M_HOOKS] + A_PAIR], pool)
+    while row_id >= 0:
+        row = row_of(row_id, plan, pool)
+        count(A_MATCHED, pool[row + cells], pool)
+        if not pool[row + marks] & IN_MATCH:
+            pool[row + marks] |= IN_MATCH
+            count(A_COMPLETED, pool[row + cells], pool)
+        row_id = pool[row + PARENT]
+
+
+@kernel(macro=True)
+def is_spent(pool: Ints) -> bool:
+    """Whether as much work is done as was asked for."""
+    return pool[pool[M_HOOKS] + A_WORK] >= pool[pool[M_HOOKS] + A_LIMIT]
+
+
+@kernel(macro=True)
+def count_work(pool: Ints) -> None:
+    """Count one more event that is read, or row that is walked over."""
+    pool[pool[M_HOOKS] + A_WORK] += 1
+
+
+@kernel(inline=True)
+def count_pair(k: int, n_evaluated: int, plan: Ints, pool: Ints) -> None:
+    """Count a pair of list ``k`` that meets, for which so many conditions were evaluated by the walk itself."""
+    state = plan[plan[P_HOOKS] + H_LIST_STATES + k]
+    count(A_PAIRS, state, pool)
+    pool[pool[M_HOOKS] + pool[pool[M_HOOKS] + A_EVALUATED] + state] += n_evaluated
+
+
+@kernel(inline=True)
+def count_evaluated(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
+    """Count a condition that is evaluated, by the state of the partial match."""
+    state = pool[row + STATE] & STATE_MASK if row_id >= 0 else plan[plan[P_HOOKS] + H_N_STATES] - 1
+    count(A_EVALUATED, state, pool)
