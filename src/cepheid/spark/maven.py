@@ -37,10 +37,19 @@ def fetched(artifact: str, *, without: Collection[str] = ()) -> list[Path]:
     Raises:
         SetupError: there is no ``mvn``, or it cannot get the artifact.
     """
-    folder = cache_root() / "jars" / artifact.replace(":", "_")
+    folder = _folder(artifact)
     if not folder.is_dir():
         _fetch(artifact, folder)
     return sorted(jar for jar in folder.glob("*.jar") if name_of(jar) not in without)
+
+
+def is_here(artifact: str) -> bool:
+    """Whether the cache folder has an artifact."""
+    return _folder(artifact).is_dir()
+
+
+def _folder(artifact: str) -> Path:
+    return cache_root() / "jars" / artifact.replace(":", "_")
 
 
 def name_of(jar: Path) -> str:
