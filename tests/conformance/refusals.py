@@ -21,7 +21,6 @@ REFUSED: dict[str, str] = {
     "a key of several parts, and an element without fields": "REMOTE limits[...]",
     "S30 a set of a missing customer is empty": "REMOTE places[...]",
     "S30 a scalar of a missing customer is NULL": "REMOTE places[...]",
-    "UNTIL closes a part of ANY": "UNTIL inside AND or ANY",
 }
 # lines end
 

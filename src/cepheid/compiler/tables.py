@@ -385,6 +385,8 @@ class _Compiler:
                     int(absence.fatal),
                     int(absence.inner),
                     READS_CODES[absence.reads],
+                    int(absence.broken),
+                    int(absence.last),
                 ]
             )
         first = len(self.absences)

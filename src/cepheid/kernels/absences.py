@@ -43,6 +43,7 @@ from cepheid.kernels.layout import (
     M_SLOTS,
     M_TOP,
     M_TRIED,
+    MUST_BREAK,
     NEGATED,
     P_ABSENCES,
     P_BUFFERS,
@@ -164,8 +165,12 @@ def free_of(
         at = plan[P_ABSENCES] + k * ABSENCE_WIDTH
         if plan[at + READS]:
             if _closes(at, row_id, row, plan, pool, reals, ints, floats, nulls, large):
+                if plan[at + MUST_BREAK]:
+                    continue
                 return -plan[at + FATAL]
             if plan[at + READS] == READS_CURRENT:
+                if plan[at + MUST_BREAK]:
+                    return 0
                 continue
         left = locate(plan[at + LEFT_SOURCE], plan[at + LEFT_ARG], row, pool)
         trailing = plan[at + RIGHT_SOURCE] < 0
@@ -209,12 +214,15 @@ def free_of(
                     if one >= end:
                         break
                     _bind_group(header, one, pool, ints)
-                if found and not trailing:
+                if found and not trailing and not plan[at + MUST_BREAK]:
                     return -1 if plan[at + FATAL] else 0
                 if found:
                     earliest = tried
             cursor = pool[place + KEPT_NEXT]
-        if earliest >= 0:
+        if plan[at + MUST_BREAK]:
+            if earliest < 0:
+                return 0
+        elif earliest >= 0:
             pool[M_TRIED] = earliest
             return 0
     return 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cepheid.kernels.aggregates import add_overflows
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
+    ABSENCE_WIDTH,
     ACCEPTS,
     ACCEPTS_LATE,
     ALONE,
@@ -18,6 +19,7 @@ from cepheid.kernels.layout import (
     EVENT,
     GAPS,
     GAPS_SHIFT,
+    LAST_CLOSER,
     LATE_AFTER,
     LENGTH_SHIFT,
     LOGS_ROWS,
@@ -42,6 +44,7 @@ from cepheid.kernels.layout import (
     NO_ROW,
     NOT_LEFT,
     OUTPUT_FULL,
+    P_ABSENCES,
     P_EACH,
     P_EACH_COLUMN,
     P_ENDS,
@@ -201,13 +204,19 @@ def _closed_by(
     large: Helper,
     free: Free,
 ) -> int:
-    """The event that closed the last loop in which a row could go on (UNTIL), or -1."""
-    closer = -1
+    """The event that left a row nothing to take, as it closed the last of the loops that it needs (UNTIL); or -1."""
+    earliest = closer = -1
+    closed = True
     for k in range(plan[state + CLOSERS_FROM], plan[state + CLOSERS_TO]):
-        if free(k, k + 1, row_id, plan, pool, reals, ints, floats, nulls, large) == 1:
-            return -1
-        closer = max(closer, pool[M_TRIED])
-    return closer
+        if closed:
+            closed = free(k, k + 1, row_id, plan, pool, reals, ints, floats, nulls, large) != 1
+            closer = max(closer, pool[M_TRIED])
+        if plan[plan[P_ABSENCES] + k * ABSENCE_WIDTH + LAST_CLOSER]:
+            if closed and (earliest < 0 or closer < earliest):
+                earliest = closer
+            closer = -1
+            closed = True
+    return earliest
 
 
 @kernel()
@@ -350,11 +359,12 @@ def fire(
             if tells and not told:
                 left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] == UNLINKED
                 alone = left and plan[state + NEIGHBOURS] != 0
+                over = False
                 if left:  # what its own rules have ended does not time out
-                    left = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free) < 0
-                if alone:
+                    over = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free) >= 0
+                if alone and not over:
                     emit(row_id, -1, -1, pool[row + EVENT], ALONE, plan, pool, out)
-                elif left or tells == TELLS_ALL:
+                elif not over and (left or tells == TELLS_ALL):
                     decider = TIMED_OUT if left else NOT_LEFT
                     emit(row_id, -1, -1, deadline(row, 1, plan, pool, ints), decider, plan, pool, out)
             if each_logs and pool[row + plan[P_RUN_FIELD] + 2] != MOVED_ON:

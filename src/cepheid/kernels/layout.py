@@ -304,7 +304,9 @@ INNER = 10  # 1: not where the gap has no left neighbour
 READS = 11  # one of the following
 READS_TO_CURRENT = 1  # the event that is being taken is tried too (UNTIL)
 READS_CURRENT = 2  # it alone is tried
-ABSENCE_WIDTH = 12
+MUST_BREAK = 12  # 1: it must not hold
+LAST_CLOSER = 13  # 1: of the closers of a state: the last of some that, once all are broken, end it
+ABSENCE_WIDTH = 14
 GAP_OPEN = -1  # as RIGHT_SOURCE: the gap ends with the window
 GAP_REOPENED = -2  # the same, if the events that were given back closed it; RIGHT_ARG: the register of its right end
 
@@ -350,7 +352,7 @@ WAYS_FROM, WAYS_TO = 14, 15  # under `strict`: into the table `list_edges`: edge
 # Under prefixes:
 TWIN = 16  # the state of a copy that leaves a loop in which this one goes on, or -1
 NEIGHBOURS = 17  # 1: what is not extended by the next event ends there
-# Absences: once all are broken, nothing more can be taken.
+# Absences: once all of some, up to a LAST_CLOSER, are broken, nothing more can be taken.
 CLOSERS_FROM, CLOSERS_TO = 18, 19
 STATE_WIDTH = 20
 

@@ -145,6 +145,8 @@ class Absence:
         gap: the number of the NOT (`plan.graph`).
         reads: the event being taken is tried too, or alone: it may close the loop that would take it (UNTIL).
         neighbours: the elements on both sides of the gap, where `Anchor.NEIGHBOUR` asks for them.
+        broken: it must not hold: the loop must have been closed (UNTIL).
+        last: of the closers of a state: the last of those that together leave nothing to take.
     """
 
     negated: int
@@ -156,6 +158,8 @@ class Absence:
     gap: int = -1
     reads: Reads = Reads.BETWEEN
     neighbours: tuple[int, int] | None = None
+    broken: bool = False
+    last: bool = False
 
 
 @dataclass(frozen=True)
@@ -282,7 +286,8 @@ class State:
         ways: under `strict`, edges and ends in the order of preference: an edge by its number, end i as -1 - i.
         twin: under prefixes, the state of a copy that leaves a loop while this one goes on in it; or None.
         neighbours: under prefixes, all edges are strict: the next event decides what becomes of it.
-        closers: where loops with UNTIL alone can go on: once each of these is broken, nothing more can be taken.
+        closers: where UNTILs can leave nothing to be taken: once all of some that stand beside each other, up to one
+            that is marked, are broken.
     """
 
     index: int

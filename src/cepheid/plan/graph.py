@@ -10,8 +10,6 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from cepheid.errors import NotSupportedError
 from cepheid.language.bound import BoundQuery
@@ -30,7 +28,9 @@ from cepheid.plan.automaton import (
     State,
     Test,
 )
+from cepheid.plan.closings import Case
 from cepheid.plan.graph_conditions import Condition, GraphConditions
+from cepheid.plan.graph_nodes import Key, Node, Step
 from cepheid.plan.graph_until import GraphUntil
 from cepheid.plan.pattern_terms import PatternTerms
 from cepheid.plan.prefixes import has_prefixes
@@ -39,36 +39,7 @@ from cepheid.plan.supported import MAX_ELEMENTS
 from cepheid.plan.terms import Place, Term, Way
 
 MAX_STATES, MAX_VARIANTS = 20_000, 256
-
-
-class _Key(NamedTuple):
-    """What tells states apart: what is left, and the variable bound last; and whether a loop has been left for good."""
-
-    term: Term
-    last: int
-    left: bool = False
-
-
-@dataclass
-class _Step:
-    """An edge before its tests are known."""
-
-    source: _Key | None
-    before: Term
-    way: Way
-    target: _Key
-    number: int
-
-
-@dataclass
-class _Node:
-    """A state before its tests are known."""
-
-    key: _Key
-    number: int
-    steps: list[_Step] = field(default_factory=list)
-    twin: _Key | None = None
-    surely: frozenset[int] | None = None  # variables that are bound on every way here; None: no way found yet
+MAX_OPEN = 6  # each may be closed or not: so many cases has every edge
 
 
 def build_graph(bound: BoundQuery) -> Automaton:
@@ -92,7 +63,7 @@ class _Graph:
         self.slots = slots(bound)
         self.read_from_outside = read_from_outside(bound)
         self.conditions = GraphConditions(bound, self.positive, self.numbers)
-        self.nodes: dict[_Key, _Node] = {}
+        self.nodes: dict[Key, Node] = {}
         self.n_steps = 0
 
     # --- all of it ----------------------------------------------------------------------------------------
@@ -108,6 +79,7 @@ class _Graph:
         )
         self.conditions.groups = self.groups
         self.until = GraphUntil(self.bound, named, self.numbers, strict=self.strict)
+        self.closings = self.until.closings
         variants = [pattern] if self.any or self.strict else self._variants(pattern)
         n_negated = len(self.gap_elements) + len(self.until.elements)
         if max(len(self.elements) + n_negated, n_slots(self.bound)) > MAX_ELEMENTS:
@@ -190,40 +162,51 @@ class _Graph:
 
     # --- states and steps -----------------------------------------------------------------------------------
 
-    def _explore(self, start: Term) -> list[_Step]:
+    def _explore(self, start: Term) -> list[Step]:
         """Make the states that can be reached from the start; its own steps, in the order of preference."""
-        ways = [way for way in self.terms.ways(start) if way.element is not None]
-        if not (self.any or self.strict):  # the earliest element in the text that an event fits
-            ways.sort(key=self._taken)
-        pending: deque[_Node] = deque()
-        steps = [self._step(None, start, way, pending) for way in ways]
+        pending: deque[Node] = deque()
+        steps = []
+        for case in self._cases(start):
+            if all(map(self.until.can_close, case.closed)):
+                ways = [way for way in self.terms.ways(case.left) if way.element is not None]
+                if not (self.any or self.strict):  # the earliest element in the text that an event fits
+                    ways.sort(key=self._taken)
+                steps += [self._step(None, start, way, case, pending) for way in ways]
         while pending:
             node = pending.popleft()
-            for way in self._onward(node.key):
-                node.steps.append(self._step(node.key, node.key.term, way, pending))
+            for case in self._cases(node.key.term):
+                for way in self._onward(node.key._replace(term=case.left)):
+                    node.steps.append(self._step(node.key, node.key.term, way, case, pending))
             if self.mixed and not node.key.left:
                 node.twin = self._twin(node.key, pending)
         return steps
 
-    def _onward(self, key: _Key) -> list[Way]:
+    def _cases(self, term: Term) -> Iterator[Case]:
+        """What loops with UNTIL in AND or ANY may have become of when the next event is taken."""
+        if sum(opening.beside for opening in self.closings.openings(term)) > MAX_OPEN:
+            what = f"more than {MAX_OPEN} loops with UNTIL that are open at once in AND or ANY"
+            raise self._refused(what, "split the pattern")
+        return self.closings.cases(term)
+
+    def _onward(self, key: Key) -> list[Way]:
         """The ways on from a state, but for the end."""
         ways = [way for way in self.terms.ways(key.term) if way.element is not None]
-        return [way for way in ways if self._skips_a_loop(way)] if key.left else ways
+        return [way for way in ways if self._skips_a_loop(way, left=True)] if key.left else ways
 
     def _policy(self, way: Way) -> Policy:
         assert way.element is not None
         return self.elements[way.element].policy or self.bound.policy
 
-    def _forks(self, step: _Step) -> bool:
+    def _forks(self, step: Step) -> bool:
         """Whether a partial match also stays as it is; of a start: whether the event starts more runs than one."""
         policy = self.bound.policy if step.source is None else self._policy(step.way)
         return policy is Policy.ANY
 
-    def _skips_a_loop(self, way: Way) -> bool:
-        """A way past a loop to an `any` element."""
-        return way.leaves and self._policy(way) is Policy.ANY
+    def _skips_a_loop(self, way: Way, *, left: bool = False) -> bool:
+        """A way past a loop to an `any` element; of a copy that ``left`` it, though it is closed by now."""
+        return (way.leaves or (left and way.closed)) and self._policy(way) is Policy.ANY
 
-    def _twin(self, key: _Key, pending: deque[_Node]) -> _Key | None:
+    def _twin(self, key: Key, pending: deque[Node]) -> Key | None:
         """The state of a copy that left the loop for an `any` element while another goes on in it (SEMANTICS 3.4)."""
         ways = self._onward(key)
         behind = [way for way in ways if self._skips_a_loop(way)]
@@ -239,25 +222,25 @@ class _Graph:
         assert way.element is not None
         return self.numbers[self.terms.variables[way.element]]
 
-    def _step(self, source: _Key | None, before: Term, way: Way, pending: deque[_Node]) -> _Step:
-        target = _Key(way.rest, self._taken(way))
+    def _step(self, source: Key | None, before: Term, way: Way, case: Case, pending: deque[Node]) -> Step:
+        target = Key(way.rest, self._taken(way))
         self._node(target, pending)
         self.n_steps += 1
-        return _Step(source, before, way, target, self.n_steps - 1)
+        return Step(source, before, way, target, self.n_steps - 1, case)
 
-    def _node(self, key: _Key, pending: deque[_Node]) -> None:
+    def _node(self, key: Key, pending: deque[Node]) -> None:
         """Make sure that there is such a state."""
         if key not in self.nodes:
             if len(self.nodes) >= MAX_STATES:
                 raise self._refused(f"a pattern with more than {MAX_STATES} states", "split the pattern")
-            self.nodes[key] = _Node(key, len(self.nodes))
+            self.nodes[key] = Node(key, len(self.nodes))
             pending.append(self.nodes[key])
 
-    def _find_known(self, starts: Iterable[list[_Step]]) -> None:
+    def _find_known(self, starts: Iterable[list[Step]]) -> None:
         """For each state, the variables that are bound on every way to it."""
-        work: deque[_Node] = deque()
+        work: deque[Node] = deque()
 
-        def reach(target: _Key, known: frozenset[int]) -> None:
+        def reach(target: Key, known: frozenset[int]) -> None:
             node = self.nodes[target]
             bound = known | {target.last}
             surely = bound if node.surely is None else node.surely & bound
@@ -276,7 +259,7 @@ class _Graph:
             for step in node.steps:
                 reach(step.target, node.surely)
 
-    def _surely(self, key: _Key | None) -> frozenset[int]:
+    def _surely(self, key: Key | None) -> frozenset[int]:
         if key is None:
             return frozenset()
         known = self.nodes[key].surely
@@ -292,7 +275,7 @@ class _Graph:
 
     # --- edges --------------------------------------------------------------------------------------------------
 
-    def _edge(self, step: _Step) -> Edge:
+    def _edge(self, step: Step) -> Edge:
         taken = step.target.last
         before, after = self._open(step.before), self._open(step.target.term)
         known = self._surely(step.source)
@@ -323,7 +306,7 @@ class _Graph:
                         condition, after, taken, fixed=taken if self.conditions.is_loop(taken) else None
                     )
                 )
-        element = step.way.element
+        element, last = step.way.element, None if step.source is None else step.source.last
         return Edge(
             source=None if step.source is None else self.nodes[step.source].number,
             target=self.nodes[step.target].number,
@@ -333,7 +316,7 @@ class _Graph:
             forks=self._forks(step),
             counts=(),
             tests=tuple(tests),
-            absences=self.until.absences(step.way, None if step.source is None else step.source.last),
+            absences=self.until.absences(step.way, last, step.case),
             remembers=step.way.gaps,
             made_tests=tuple(made),
             made_absences=tuple(self._absences(step, before, after)),
@@ -350,7 +333,7 @@ class _Graph:
         return any(variable in empties and variable not in open_before for variable in condition.reads)
 
     def _absences(
-        self, step: _Step, before: dict[int, frozenset[Place]], after: dict[int, frozenset[Place]]
+        self, step: Step, before: dict[int, frozenset[Place]], after: dict[int, frozenset[Place]]
     ) -> Iterator[Absence]:
         """The NOTs that a step tests: those that it passes, and those that waited for what it binds or closes."""
         waiting = self.terms.gaps(step.before)
@@ -397,7 +380,7 @@ class _Graph:
 
     # --- states ---------------------------------------------------------------------------------------------------
 
-    def _state(self, node: _Node) -> State:
+    def _state(self, node: Node) -> State:
         ways = self.terms.ways(node.key.term)
         ends = [way for way in ways if way.element is None]
         first_end = next((i for i, way in enumerate(ways) if way.element is None), None)
@@ -424,27 +407,32 @@ class _Graph:
             ways=self._in_order(node, ways) if self.strict else (),
             twin=None if node.twin is None else self.nodes[node.twin].number,
             neighbours=self.mixed and all(self._policy(step.way) is Policy.STRICT for step in node.steps),
-            closers=self._closers(node),
+            closers=()
+            if self.strict
+            else self.until.closers(node.key.term, lambda t: self._lasting(node.key, t), node.key.last),
         )
 
-    def _closers(self, node: _Node) -> tuple[Absence, ...]:
+    def _closers(self, key: Key) -> tuple[Absence, ...]:
         if self.strict:
             return ()  # what is closed has no way on
-        # A strict way is lost with the next event.
-        ways = [way for way in self._onward(node.key) if not (self.mixed and self._policy(way) is Policy.STRICT)]
-        return self.until.closers(ways, node.key.last)
+        return self.until.closers(key.term, lambda left: self._lasting(key, left), key.last)
+
+    def _lasting(self, key: Key, left: Term) -> list[Way]:
+        """The ways on from what is ``left`` of a state's term that are not lost with the next event, as strict ones."""
+        ways = self._onward(key._replace(term=left))
+        return [way for way in ways if not (self.mixed and self._policy(way) is Policy.STRICT)]
 
     def _complete_at_once(self, ways: Sequence[Way], first_end: int | None) -> bool:
         """Under prefixes: nothing but forks comes before the end."""
         return self.mixed and first_end is not None and all(self._policy(way) is Policy.ANY for way in ways[:first_end])
 
     @staticmethod
-    def _in_order(node: _Node, ways: Iterable[Way]) -> tuple[int, ...]:
+    def _in_order(node: Node, ways: Iterable[Way]) -> tuple[int, ...]:
         """Edges and ends of a state in the order of preference, as `State.ways` has them."""
         steps, n_ends = iter(node.steps), itertools.count()
         return tuple(-1 - next(n_ends) if way.element is None else next(steps).number for way in ways)
 
-    def _end(self, node: _Node, end: Way) -> End:
+    def _end(self, node: Node, end: Way) -> End:
         before = self._open(node.key.term)
         known = self._surely(node.key)
         skipped = frozenset(self.numbers[name] for name in end.empty)

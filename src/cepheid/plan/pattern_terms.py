@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cepheid.language.bound import Conjunct
 from cepheid.language.tree import And, AnyOf, Event, Expression, Not, Or, Pattern, Repeat, Seq
@@ -19,6 +19,7 @@ class PatternTerms:
         groups: variable -> the quantified groups around it.
         gaps: what stands under each NOT.
         loops: the loops with UNTIL.
+        inside: of each of these, whether it stands in AND or ANY.
         loop_of: element -> the loop with UNTIL that takes it, by its number.
     """
 
@@ -35,6 +36,8 @@ class PatternTerms:
         self.n_groups = 0
         self.gaps: list[Pattern] = []
         self.loops: list[Repeat] = []
+        self.inside: list[bool] = []
+        self._depth = 0
         self.loop_of: dict[int, int] = {}
 
     def term(self, pattern: Pattern, around: tuple[int, ...] = ()) -> Term:
@@ -50,23 +53,32 @@ class PatternTerms:
             case Or(parts=parts):
                 return Branches(tuple(self.term(part, around) for part in parts))
             case And(parts=parts):
-                return Shuffle(0, tuple((self.term(part, around), True) for part in parts))
+                return Shuffle(0, tuple((part, True) for part in self._beside(parts, around)))
             case AnyOf(count=count, parts=parts):
-                return Shuffle(count, tuple((self.term(part, around), False) for part in parts))
+                return Shuffle(count, tuple((part, False) for part in self._beside(parts, around)))
             case Repeat(part=part):
-                group = None
+                group = until = None
                 if isinstance(part, Event):
-                    body: Term = One(self._element(part, around, pattern))
+                    element = self._element(part, around, pattern)
+                    body: Term = One(element)
+                    until = self.loop_of.get(element)
                 else:
                     group = self.n_groups
                     self.n_groups += 1
                     body = self.term(part, (*around, group))
                 names = frozenset(name for name, _ in self.terms.places(body))
                 self.terms.quantifiers.append(
-                    Quantifier(pattern.minimum, pattern.maximum, pattern.greedy, body, names, group)
+                    Quantifier(pattern.minimum, pattern.maximum, pattern.greedy, body, names, group, until)
                 )
                 return Loop(len(self.terms.quantifiers) - 1)
         raise AssertionError(f"no term for {type(pattern).__name__}")
+
+    def _beside(self, parts: Sequence[Pattern], around: tuple[int, ...]) -> list[Term]:
+        """The terms of the parts of AND or ANY."""
+        self._depth += 1
+        terms = [self.term(part, around) for part in parts]
+        self._depth -= 1
+        return terms
 
     def _element(self, event: Event, around: tuple[int, ...], loop: Repeat | None = None) -> int:
         """The number of the element: equal ones of exclusive branches are one."""
@@ -75,7 +87,7 @@ class PatternTerms:
         until = None if loop is None else loop.until
         for element in self.elements:
             same = element.variable == event.name and (element.types, element.policy) == (event.types, event.policy)
-            if same and self._until(element.index) == until:
+            if same and self._until(element.index) == (until, until is not None and self._depth > 0):
                 return element.index
         singles = self.singles.get(event.name, ())
         self.elements.append(Element(len(self.elements), event.name, event.types, singles, policy=event.policy))
@@ -83,7 +95,10 @@ class PatternTerms:
         if loop is not None and until is not None:
             self.loop_of[len(self.elements) - 1] = len(self.loops)
             self.loops.append(loop)
+            self.inside.append(self._depth > 0)
         return len(self.elements) - 1
 
-    def _until(self, element: int) -> Expression | None:
-        return self.loops[self.loop_of[element]].until if element in self.loop_of else None
+    def _until(self, element: int) -> tuple[Expression | None, bool]:
+        """The UNTIL of an element, and whether it stands in AND or ANY."""
+        number = self.loop_of.get(element)
+        return (None, False) if number is None else (self.loops[number].until, self.inside[number])

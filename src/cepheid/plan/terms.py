@@ -68,14 +68,25 @@ class Loop:
         number: which one (`Terms.quantifiers`).
         n_done: complete iterations, no more than matter.
         current: what is left of the iteration under way, or None.
+        following: what the next iteration is, where an UNTIL has closed a loop in it (`plan.closings`), or None.
+        closed: its UNTIL has closed it.
     """
 
     number: int
     n_done: int = 0
     current: Term | None = None
+    following: Term | None = None
+    closed: bool = False
 
 
-Term: TypeAlias = One | Gap | Chain | Shuffle | Branches | Loop
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """What cannot be completed, as a loop in it was closed below its bound."""
+
+    term: Term
+
+
+Term: TypeAlias = One | Gap | Chain | Shuffle | Branches | Loop | Dead
 
 DONE = Chain()
 
@@ -89,6 +100,7 @@ class Quantifier:
         body: one iteration.
         names: the variables in it.
         group: its number among the groups under a quantifier, or None where it stands on one element.
+        until: the number of its UNTIL, or None.
     """
 
     minimum: int
@@ -97,6 +109,7 @@ class Quantifier:
     body: Term
     names: frozenset[str]
     group: int | None
+    until: int | None = None
 
     @property
     def most_counted(self) -> int:
@@ -115,6 +128,7 @@ class Way:
         gaps: the NOTs that it passes.
         begins: the quantified groups of which it begins an iteration.
         leaves: it passes the end of a loop that could have gone on.
+        closed: it passes the end of a loop that its UNTIL closed.
         dropped: of the end only: the group whose unfinished iteration gives its events back, or None.
         scattered: the same, where other events of the match may lie among them (AND, ANY).
     """
@@ -125,6 +139,7 @@ class Way:
     gaps: tuple[int, ...] = ()
     begins: frozenset[int] = frozenset()
     leaves: bool = False
+    closed: bool = False
     dropped: int | None = None
     scattered: frozenset[int] = frozenset()
 
@@ -135,6 +150,7 @@ class Way:
             empty=self.empty | end.empty,
             gaps=end.gaps + self.gaps,
             leaves=self.leaves or end.leaves or leaves,
+            closed=self.closed or end.closed,
             dropped=self.dropped if end.dropped is None else end.dropped,
             scattered=self.scattered | end.scattered,
         )
@@ -179,13 +195,15 @@ class Terms:
                 yield from self._of_shuffle(term)
             case Loop():
                 yield from self._of_loop(term)
+            case Dead():
+                return
 
     def _of_chain(self, head: Term, tail: tuple[Term, ...]) -> Iterator[Way]:
         ways = self.ways(head)
         could_go_on = any(way.element is not None for way in ways)
         for way in ways:
             if way.element is not None:
-                yield replace(way, rest=chain((way.rest, *tail)))
+                yield replace(way, rest=chain((way.rest, *map(reopened, tail))))
             else:
                 for further in self.ways(chain(tail)):
                     yield further.after(way, leaves=could_go_on)
@@ -200,27 +218,30 @@ class Terms:
             if way.element is not None:
                 yield replace(way, rest=self._iterating(loop, way.rest))
             else:
-                for further in self._between(self._complete(loop)):
+                for further in self._between(replace(self._complete(loop), following=loop.following)):
                     yield further.after(way, leaves=could_go_on)
 
     def _between(self, loop: Loop) -> list[Way]:
         """The ways on between two iterations."""
         quantifier = self.quantifiers[loop.number]
         more: list[Way] = []
-        if self._may_go_on(loop):
+        if self.may_go_on(loop):
             begins = frozenset[int]() if quantifier.group is None else frozenset((quantifier.group,))
             more = [
                 replace(way, rest=self._iterating(loop, way.rest), begins=way.begins | begins)
-                for way in self.ways(quantifier.body)
+                for way in self.ways(quantifier.body if loop.following is None else loop.following)
                 if way.element is not None
             ]
         end: list[Way] = []
         if loop.n_done >= quantifier.minimum or self.nullable(quantifier.body):
-            end = [Way(empty=self._empty(loop))]
+            end = [Way(empty=self._empty(loop), closed=loop.closed)]
         return more + end if quantifier.greedy else end + more
 
-    def _may_go_on(self, loop: Loop) -> bool:
+    def may_go_on(self, loop: Loop) -> bool:
+        """Whether another iteration may begin once the one under way is complete."""
         most = self.quantifiers[loop.number].maximum
+        if loop.closed:
+            return False
         return most is None or loop.n_done + (loop.current is not None) < most
 
     def _empty(self, loop: Loop) -> frozenset[str]:
@@ -232,7 +253,7 @@ class Terms:
 
     def _iterating(self, loop: Loop, left: Term) -> Loop:
         """The loop after an event was taken, with ``left`` to come in its iteration."""
-        return self._complete(loop) if left == DONE else replace(loop, current=left)
+        return self._complete(loop) if left == DONE else replace(loop, current=left, following=None)
 
     def _of_shuffle(self, shuffle: Shuffle) -> Iterator[Way]:
         """The parts in the order of the text; the end stands behind what must still come."""
@@ -257,7 +278,8 @@ class Terms:
             yield from in_order
             return
         yield from ahead
-        yield Way(empty=frozenset[str]().union(*(end.empty for end in complete)))
+        empty = frozenset[str]().union(*(end.empty for end in complete))
+        yield Way(empty=empty, closed=any(end.closed for end in complete))
         yield from behind
 
     # --- what a term is like --------------------------------------------------------------------------
@@ -274,8 +296,12 @@ class Terms:
         match term:
             case One(element):
                 yield self.variables[element], around
-            case Gap():
+            case Gap() | Dead():
                 return
+            case Chain((head, *tail)):
+                goes_on = any(way.element is not None for way in self.ways(head))
+                for part in (head, *(map(reopened, tail) if goes_on else tail)):
+                    yield from self._places(part, around)
             case Chain(parts) | Branches(parts):
                 for part in parts:
                     yield from self._places(part, around)
@@ -287,7 +313,8 @@ class Terms:
                 quantifier = self.quantifiers[term.number]
                 if term.current is not None:
                     yield from self._places(term.current, _inside(around, quantifier.group, CURRENT))
-                if self._may_go_on(term):
+                stuck = term.current is None and isinstance(term.following, Dead)
+                if self.may_go_on(term) and not stuck:
                     yield from self._places(quantifier.body, _inside(around, quantifier.group, LATER))
 
     def gaps(self, term: Term) -> frozenset[int]:
@@ -305,7 +332,7 @@ class Terms:
     def cut(self, term: Term) -> Way | None:
         """The end of the longest complete form, the events of an unfinished iteration dropped (SEMANTICS 3.2)."""
         match term:
-            case One():
+            case One() | Dead():
                 return None
             case Gap() | Chain(()):
                 return self.ways(term)[0]
@@ -373,6 +400,23 @@ def chain(parts: Iterable[Term]) -> Term:
     for part in parts:
         flat.extend(part.parts if isinstance(part, Chain) else (part,))
     return flat[0] if len(flat) == 1 else Chain(tuple(flat))
+
+
+def reopened(term: Term) -> Term:
+    """A part of a pattern that has not begun, as if no UNTIL had closed anything in it."""
+    match term:
+        case Chain(parts):
+            return Chain(tuple(map(reopened, parts)))
+        case Branches(parts):
+            return Branches(tuple(map(reopened, parts)))
+        case Shuffle(n_missing, marked):
+            return Shuffle(n_missing, tuple((reopened(part), begun) for part, begun in marked))
+        case Loop(number):
+            return Loop(number)
+        case Dead(part):
+            return reopened(part)
+        case _:
+            return term
 
 
 def _begin(shuffle: Shuffle, index: int, left: Term) -> Term:

@@ -29,9 +29,11 @@ from cepheid.language.tree import (
     Node,
     Not,
     Pattern,
+    Policy,
     Repeat,
     walk,
 )
+from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import has_remote
 
 _N = TypeVar("_N", bound=Node)
@@ -244,7 +246,8 @@ def _not_yet(bound: BoundQuery, pattern: Pattern, inside: str | None) -> tuple[s
     if isinstance(pattern, Not):
         inside = "under NOT"
     elif isinstance(pattern, And | AnyOf):
-        inside = inside or "inside AND or ANY"
+        strict = bound.policy is Policy.STRICT and not has_prefixes(bound)
+        inside = inside or ("inside AND or ANY under POLICY strict" if strict else None)
     for part in parts(pattern):
         found = _not_yet(bound, part, inside)
         if found is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from random import Random
 
 import pytest
@@ -171,6 +172,19 @@ WITH_PREFIXES = (
     "SEQ(A a, any B+ b UNTIL {b}, strict C? c)",
     "SEQ(A a, B+ b UNTIL {b}, strict C? c)",
 )
+BESIDE = (
+    "SEQ(A a, AND(B+ b UNTIL {b}, C c))",
+    "SEQ(A a, AND(B+ b UNTIL {b}, C+ c), D? d)",
+    "SEQ(A a, ANY(1, B{{2,}} b UNTIL {b}, C c, C* d UNTIL d.x > 1))",
+    "SEQ(A a, ANY(2, SEQ(C? e, B+ b UNTIL {b}), D+ c UNTIL {c}, A d))",
+    "SEQ(A a, (AND(B* b UNTIL {b}, C c))+)",
+    "SEQ(A a, AND((SEQ(B+ b UNTIL {b}, C? d)){{1,2}}, D? c))",
+    "AND(SEQ(A a, B{{2,}} b UNTIL {b}), C+ c UNTIL {c})",
+)
+BESIDE_WITH_PREFIXES = (
+    "SEQ(A a, AND(B+ b UNTIL {b}, any C c), any D d)",
+    "SEQ(A a, AND(SEQ(B+ b UNTIL {b}, any B e), C c), strict D? d)",
+)
 
 SKIPS = [f"AFTER MATCH SKIP {where}" for where in ("PAST LAST", "TO NEXT")]
 
@@ -194,12 +208,18 @@ def test_a_closed_loop_keeps_no_later_match_waiting(query, expected):
     assert answers(bound.text, EVENTS) == expected
 
 
-@pytest.mark.parametrize("pattern", PATTERNS + WITH_SEVERAL + WITH_PREFIXES)
-@pytest.mark.parametrize("policy", ["any", "next", "strict"])
+@pytest.mark.parametrize(
+    ("pattern", "policy"),
+    [
+        *itertools.product(PATTERNS + WITH_SEVERAL + WITH_PREFIXES, ("any", "next", "strict")),
+        *itertools.product(BESIDE, ("any", "next")),
+        *itertools.product(BESIDE_WITH_PREFIXES, ("any", "strict")),
+    ],
+)
 def test_conditions_of_every_form(pattern, policy):
     random = Random(pattern + policy)
     n_matches = 0
-    conditions, kinds, n = CONDITIONS, "ABBBCD", 12 if pattern in PATTERNS else 6
+    conditions, kinds, n = CONDITIONS, "ABBBCD", 12 if pattern in PATTERNS else 5
     if pattern in WITH_SEVERAL:
         conditions, kinds = OF_SEVERAL, "AABBBCD"
     for _ in range(n):
@@ -230,8 +250,11 @@ def test_conditions_of_every_form(pattern, policy):
 @pytest.mark.parametrize(
     ("query", "what", "place"),
     [
-        ("SEQ(A a, AND(B+ b UNTIL b.x = 1, C c))", "UNTIL inside AND or ANY", "B+ b UNTIL b.x = 1"),
-        ("SEQ(A a, ANY(1, SEQ(B+ b UNTIL b.x = 1, C c), D d))", "UNTIL inside AND or ANY", "B+ b UNTIL b.x = 1"),
+        (
+            "SEQ(A a, AND(B+ b UNTIL b.x = 1, C c)) POLICY strict",
+            "UNTIL inside AND or ANY under POLICY strict",
+            "B+ b UNTIL b.x = 1",
+        ),
         ("SEQ(A a, NOT SEQ(B+ b UNTIL b.x = 1, C c), D d)", "UNTIL under NOT", "B+ b UNTIL b.x = 1"),
     ],
 )
