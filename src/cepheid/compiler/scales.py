@@ -135,11 +135,13 @@ class Scale:
         """
         scale, grid = self._grid()
         values = self._numbers(column)
-        if values.dtype == np.float64:
-            cell_kernel(floats=True)(values, types, self.constants, grid, scale, first, cells, counts)
-        else:
-            address, n_bytes = values.__array_interface__["data"][0], values.itemsize
-            cell_kernel()(address, n_bytes, types, self.constants, grid, scale, first, cells, counts)
+        of_values: tuple[Any, ...] = (values,)
+        if values.dtype != np.float64:
+            of_values = values.__array_interface__["data"][0], values.itemsize
+        # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
+        with np.errstate(over="ignore", invalid="ignore"):
+            write = cell_kernel(floats=values.dtype == np.float64)
+            write(*of_values, types, self.constants, grid, scale, first, cells, counts)
 
     def _numbers(self, column: Column) -> NDArray[Any]:
         """The values as numbers that the constants are compared with: int32, int64 or float64."""

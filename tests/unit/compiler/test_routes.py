@@ -118,6 +118,7 @@ def test_a_sieve_lets_nothing_pass_that_a_constant_tells():
     queries = ["T0 a WHERE a.x > 3 AND a.x <= 40", "(T1 | T2) a WHERE a.s = 'u'", "SEQ(T1 a, * b) WHERE b.x < 2"]
     batch, schema = batch_of(pa.array([1, 2, None] * 30), s=["u", "v", "w"] * 30)
     sieve = Sieve(plans_of(queries, schema), batch)
+    assert np.array_equal(np.flatnonzero(sieve.takers(batch)[2]), [i for i in range(90) if i % 3 < 2])  # no NULL
     # Its texts have other codes, and one of them is new.
     batch, schema = batch_of(np.arange(90), s=["x", "w", "u"] * 30)
     taken = sieve.takers(batch)
