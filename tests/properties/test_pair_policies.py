@@ -194,7 +194,7 @@ def test_pairs_of_one_state_that_share_the_answer_are_dropped_as_a_group():
         OracleEvent(i, (i,), "events", kind, {"ts": i, "x": 0, "k": 1, "f": 1.0, "s": ""})
         for i, kind in enumerate(kinds)
     )
-    policy = DropsCells(frozenset({("B", "a", b) for b in range(4)}), Wanted(guard=True, n_bins=4))
+    policy = DropsCells(frozenset({("B", "a", b) for b in range(4)}), Wanted(guard=True, observe=True, n_bins=4))
     assert found(bound_to(text), events, policy, 16) == []
     assert policy.seen.groups_dropped.sum() == 2
     assert policy.seen.groups.sum() == 5  # and three starts

@@ -141,7 +141,7 @@ def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, G
         every[positions] = fit
         positions, fit = np.arange(n), every
     counts = automaton.sliding or automaton.counts_events or automaton.two_clocks or automaton.neighbours
-    counts = counts or compiled.hooks is not None
+    counts = counts or (compiled.hooks is not None and compiled.hooks.tells_cells)
     if by and (counts or not never_null):  # which events have no partition is told of all of them, and all are counted
         partition, valid = partition_codes([evaluated(compiled, batch, expression) for expression in by])
         if valid is not None:
@@ -162,7 +162,7 @@ def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, G
     if by and partition is None:
         partition, _ = partition_codes([evaluated(compiled, batch, expression, selected) for expression in by])
     told: dict[Request, Ints] = {}
-    if compiled.hooks is not None:
+    if compiled.hooks is not None and compiled.hooks.tells_cells:
         told = hook_columns(compiled.hooks, batch, selected, partition, null_keys)
     return gather(compiled, batch, fit, partition, selected, null_keys, neighbours=neighbours, told=told)
 
@@ -185,7 +185,7 @@ def _in_windows(
     codes = partitions_of(None if partition is None else partition[selected], windows)
     own = (clocks[0][selected], clocks[1][selected])
     told: dict[Request, Ints] = {}
-    if compiled.hooks is not None:
+    if compiled.hooks is not None and compiled.hooks.tells_cells:
         told = hook_columns(compiled.hooks, batch, selected, partition, null_keys, automaton.bound.window, windows)
     events = gather(
         compiled, batch, fit[copied], codes, selected, null_keys, clocks=own, neighbours=neighbours, told=told

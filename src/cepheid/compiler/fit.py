@@ -56,6 +56,23 @@ def fitting_by_type(elements: Sequence[Element], batch: EventBatch) -> tuple[Int
     return positions, fit[positions]
 
 
+def numbers_by_type(types: Sequence[str], batch: EventBatch) -> Ints:
+    """The number of the type of each event among ``types``; for any other, how many these are: int64, (n,)."""
+    n_types = len(types)
+    if batch.schema.type is None:
+        return np.full(len(batch), n_types, np.int64)
+    if batch.rows is None and len(batch) >= MANY_EVENTS:
+        known = {name: number + 1 for number, name in enumerate(types)}
+        found = _looked_up(batch.table.column(batch.schema.type), known, n_types + 1)
+        if found is not None and len(found[0]) == len(batch):
+            return found[1] - 1
+    number_of = {name: number for number, name in enumerate(types)}
+    lookup = np.array([number_of.get(name, n_types) for name in batch.type_names] or [n_types], np.int64)
+    codes = batch.type_codes
+    assert codes is not None
+    return lookup[codes]
+
+
 def fits_by_type(elements: Sequence[Element], batch: EventBatch) -> NDArray[np.uint8]:
     """The elements that take the type of each event, as bits: uint8, (n,). There are at most eight elements."""
     n = len(batch)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.counted import CountedEvents, count_events
+from cepheid.compiler.fit import numbers_by_type
+from cepheid.compiler.load import place_kernel
 from cepheid.compiler.registers import Registers
 from cepheid.compiler.requests import PLACE_IN_WINDOW, TYPE_NUMBER, Request, Requests
 from cepheid.compiler.sliding import Windows
@@ -22,6 +24,9 @@ from cepheid.ports.pairs import Cells, Wanted
 
 Ints = NDArray[np.int64]
 
+MOST_PARTITIONS = 1 << 20
+"""Codes that lie further apart are sorted; so many counters take 8 MB."""
+
 
 @dataclass(frozen=True)
 class Hooks:
@@ -34,6 +39,11 @@ class Hooks:
 
     wanted: Wanted
     cells: Cells
+
+    @property
+    def tells_cells(self) -> bool:
+        """Whether cells are told apart in kernels."""
+        return self.wanted.guard or self.wanted.observe
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -65,20 +75,26 @@ class HookTable:
             )
         self.hooks = Hooks(wanted, cells_of(automaton, wanted))
         self._automaton = automaton
-        self._type = requests.number(TYPE_NUMBER)
-        self._place = requests.number(PLACE_IN_WINDOW)
-        self._registers = (-1, -1, -1)
+        self._type = self._place = -1
+        if self.hooks.tells_cells:
+            self._type = requests.number(TYPE_NUMBER)
+            self._place = requests.number(PLACE_IN_WINDOW)
+        self._first = self._cell = self._marks = -1
 
     def take_registers(self, registers: Registers) -> None:
         """Take registers, after all others have been given out."""
-        self._registers = (registers.n_ints, registers.n_ints + 1, registers.n_ints + 2)
-        registers.n_ints += 3
+        if self.hooks.tells_cells and not self._automaton.sliding:
+            self._first = registers.n_ints
+            registers.n_ints += 1
+        if self.hooks.wanted.observe:
+            self._cell, self._marks = registers.n_ints, registers.n_ints + 1
+            registers.n_ints += 2
 
     def updates(self, edge: Edge) -> list[list[int]]:
         """The rows of the table `updates` for a step: a start notes its place, where its window begins."""
-        if edge.source is not None or self._automaton.sliding:
+        if edge.source is not None or self._first < 0:
             return []
-        return [[k.SET_VALUE, self._registers[0], 0, self._place, 0]]
+        return [[k.SET_VALUE, self._first, 0, self._place, 0]]
 
     def rows(self, registers_at: int, list_ranges: Sequence[tuple[int, int]], n_lists: int) -> list[list[int]]:
         """The table `hooks`, one number a row.
@@ -88,15 +104,14 @@ class HookTable:
             list_ranges: the lists of each state.
             n_lists: how many there are, with those of starts.
         """
-        first, cell, marks = (registers_at + number for number in self._registers)
         n_states = len(self.hooks.cells.states)
         states = [n_states - 1] * n_lists
         for state, (begin, end) in enumerate(list_ranges):
             states[begin:end] = [state] * (end - begin)
         header = [0] * h.HOOKS_HEADER
         header[h.H_TYPE], header[h.H_PLACE] = self._type, self._place
-        header[h.H_FIRST] = -1 if self._automaton.sliding else first
-        header[h.H_CELL], header[h.H_MARKS] = cell, marks
+        header[h.H_FIRST] = registers_at + self._first if self._first >= 0 else -1
+        header[h.H_CELL], header[h.H_MARKS] = registers_at + self._cell, registers_at + self._marks
         header[h.H_BIN_SHIFT] = self.hooks.wanted.bin_events.bit_length() - 1
         header[h.H_N_BINS], header[h.H_N_STATES] = self.hooks.wanted.n_bins, n_states
         return [[number] for number in (*header, *states)]
@@ -128,22 +143,35 @@ def hook_columns(
         null_keys: positions of events in no partition.
         window, windows: those that slide, and of each copy the one that it is in.
     """
-    counted = count_events(partition, null_keys, len(batch), batch.places)
-    places = counted.places if selected is None else counted.places[selected]
     if window is not None and windows is not None:
         assert selected is not None
         begin = windows.numbers * windows.slide
         if window.size_events is None:
+            counted = count_events(partition, null_keys, len(batch), batch.places)
             begin = _first_places(counted, batch.time_us, counted.partitions[selected], begin)
-        places = places - begin
-    known = hooks.cells.types[:-1]
-    numbers = np.full(places.shape, len(known), np.int64)
-    codes = batch.type_codes
-    if codes is not None:
-        number_of = {name: number for number, name in enumerate(known)}
-        of_code = np.array([number_of.get(name, len(known)) for name in batch.type_names] or [0], np.int64)
-        numbers = of_code[codes if selected is None else codes[selected]]
-    return {PLACE_IN_WINDOW: places, TYPE_NUMBER: numbers}
+            places = counted.places
+        else:
+            places = _places(batch, partition, null_keys)
+        places = places[selected] - begin
+    else:
+        places = _places(batch, partition, null_keys)
+        places = places if selected is None else places[selected]
+    known = [name for name in hooks.cells.types if name is not None]
+    numbers = numbers_by_type(known, batch)
+    return {PLACE_IN_WINDOW: places, TYPE_NUMBER: numbers if selected is None else numbers[selected]}
+
+
+def _places(batch: EventBatch, partition: Ints | None, null_keys: Ints) -> Ints:
+    """The place of each event in its partition; of those without one, any."""
+    n = len(batch)
+    if batch.places is None and partition is not None and n and len(null_keys) == 0:
+        least, greatest = int(partition.min()), int(partition.max())
+        if greatest - least < MOST_PARTITIONS:
+            places = np.empty(n, np.int64)
+            codes = partition.astype(np.int64, copy=False)
+            place_kernel()(codes, least, np.zeros(greatest - least + 1, np.int64), places)
+            return places
+    return count_events(partition, null_keys, n, batch.places).places
 
 
 def _first_places(counted: CountedEvents, time_us: Ints, partitions: Ints, starts_us: Ints) -> Ints:

@@ -218,6 +218,11 @@ def order_kernel(*, varying: bool) -> Kernel:
     return _kernel("order_varying", "order_varying") if varying else _kernel("order_fixed", "sort_fixed")
 
 
+def place_kernel() -> Kernel:
+    """The kernel that counts the events before each in its partition: `kernels.places`."""
+    return _kernel("places", "count_places")
+
+
 def skip_kernel() -> Kernel:
     """The kernel that says which matches AFTER MATCH keeps: `kernels.skipping`."""
     return _kernel("skipping", "keep_matches")

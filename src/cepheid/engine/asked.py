@@ -44,7 +44,7 @@ class Asked:
             **dict.fromkeys(_BY_STATE, shape[1:2]),
         }
         area = np.zeros(h.AREA_HEADER + sum(int(np.prod(s)) for s in self._shapes.values()), np.int64)
-        area[h.A_THRESHOLD], area[h.A_LIMIT] = LETS_ALL_THROUGH, NO_LIMIT
+        area[h.A_THRESHOLD], area[h.A_LEAST], area[h.A_LIMIT] = LETS_ALL_THROUGH, 1 + LETS_ALL_THROUGH, NO_LIMIT
         at = h.AREA_HEADER
         for table, of_shape in self._shapes.items():
             area[table] = at
@@ -82,6 +82,7 @@ class Asked:
         self._table(h.A_UTILITIES)[...] = guard.utilities
         ranges = self._table(h.A_RANGES)
         ranges[..., 0], ranges[..., 1] = guard.utilities.min(axis=2), guard.utilities.max(axis=2)
+        self._pool.for_policy[h.A_LEAST] = guard.utilities.min()
         self._pool.for_policy[h.A_THRESHOLD] = guard.threshold
 
     def _table(self, table: int) -> k.Ints:

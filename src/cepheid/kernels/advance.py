@@ -27,6 +27,7 @@ from cepheid.kernels.hooks import (
     first_cell,
     group_answer,
     is_spent,
+    may_drop,
     observe_pair,
     observe_taken,
     went_on,
@@ -306,6 +307,7 @@ def advance(
     run_field, tells = plan[P_RUN_FIELD], plan[P_TELLS]
     has_runs = run_field >= 0 and plan[P_HORIZON] >= 0
     moves_on = plan[P_MIXED] != 0 and run_field >= 0
+    guards = GUARDED and may_drop(pool)
     while pool[M_EVENT] < n:
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
@@ -365,10 +367,10 @@ def advance(
                 comparator = plan[listed + FILTER_COMPARATOR]
                 exact = plan[listed + EVENT_KEYS_TO] - plan[listed + EVENT_KEYS_FROM] == 1
                 first, cell, guarded, group = 0, 0, False, False
-                if GUARDED or OBSERVED:
+                if guards or OBSERVED:
                     first = first_cell(k, i, plan, pool, ints)
                     group = starting or row_id >= tail
-                if GUARDED and group:
+                if GUARDED and guards and group:
                     answer = group_answer(first, i, starting, plan, pool, ints)
                     if answer == ALL:
                         drop_group(first, i, starting, plan, pool, ints)
@@ -396,11 +398,10 @@ def advance(
                                 # Events are counted in each partition: a key of one part tells that it is the same.
                                 gone = exact
                                 met = False
-                    if GUARDED or OBSERVED:
-                        if met:
-                            cell = cell_of(first, i, row, starting, plan, pool, ints)
-                            if GUARDED and guarded and drops(cell, pool):
-                                met = False
+                    if met and (guarded or OBSERVED):
+                        cell = cell_of(first, i, row, starting, plan, pool, ints)
+                        if GUARDED and guarded and drops(cell, pool):
+                            met = False
                     meets = met
                     if met and filtered:
                         met = compare_ints(comparator, pool[row + filter_field], value)
@@ -464,9 +465,8 @@ def advance(
                     else:
                         previous = row
                     row_id = following
-                if GUARDED or OBSERVED:
-                    if group:
-                        count_group(first, plan, pool)
+                if OBSERVED and group:
+                    count_group(first, plan, pool)
             pool[M_STAGE] = 2
         if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
             return BUFFER_FULL

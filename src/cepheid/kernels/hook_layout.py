@@ -35,4 +35,5 @@ A_RANGES = 10  # the least and the greatest utility
 A_GROUPS, A_GROUPS_DROPPED = 11, 12
 # by state:
 A_CREATED, A_EXTENDED, A_EXPIRED, A_PAIRS, A_EVALUATED = 13, 14, 15, 16, 17
-AREA_HEADER = 18
+A_LEAST = 18  # the least of all utilities
+AREA_HEADER = 19

@@ -15,6 +15,7 @@ from cepheid.kernels.hook_layout import (
     A_EXTENDED,
     A_GROUPS,
     A_GROUPS_DROPPED,
+    A_LEAST,
     A_LIMIT,
     A_MATCHED,
     A_PAIR,
@@ -66,6 +67,12 @@ SOME, NONE, ALL = 0, 1, 2
 def count(table: int, number: int, pool: Ints) -> None:
     """Add one to an entry of a table of the area."""
     pool[pool[M_HOOKS] + pool[pool[M_HOOKS] + table] + number] += 1
+
+
+@kernel(macro=True)
+def may_drop(pool: Ints) -> bool:
+    """Whether there is a pair that is dropped."""
+    return pool[pool[M_HOOKS] + A_LEAST] <= pool[pool[M_HOOKS] + A_THRESHOLD]
 
 
 @kernel(inline=True)

@@ -96,7 +96,7 @@ class Seen:
         work: events read, and partial matches walked over, whether they met the event or not; 0 without `Wanted.work`.
         dropped: by cell, pairs that were kept apart one by one (0 without `Wanted.guard`).
         groups: by type and state, how often an event met the partial matches of one state and key, of which there was
-            at least one; or none, where it could begin one. With `Wanted.guard` or `Wanted.observe`.
+            at least one; or none, where it could begin one. With `Wanted.observe`, else only those dropped.
         groups_dropped: of these, how often it was kept apart from all of them without a look at any: so many pairs are
             missing in ``dropped`` as there were.
         processed: by cell, pairs that met (e ⊗ γ_s). This and what follows: with `Wanted.observe`.
