@@ -86,4 +86,6 @@ class JobProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise AssertionError(f"it does not end:\n{self.said}") from None
         self._reader.join(30)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         return code

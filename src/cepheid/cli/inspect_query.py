@@ -14,10 +14,12 @@ from cepheid.cli.schema_file import read_schema, serves
 from cepheid.cli.show import show_warnings, told, watching
 from cepheid.connectors.writing import write_text
 from cepheid.errors import NotSupportedError
-from cepheid.job.load import load
+from cepheid.job.load import Job, load
 from cepheid.job.no_matches import why_none
 from cepheid.job.parameters import parameters_of, values_for
 from cepheid.job.run import read
+from cepheid.job.stream_schema import declared_schema
+from cepheid.job.streaming import require_possible
 from cepheid.language.bound import BoundQuery
 from cepheid.language.check import check
 from cepheid.language.parameters import with_parameters
@@ -106,6 +108,8 @@ def _require_runs(bound: BoundQuery) -> None:
 
 def _inspect_job(path: Path) -> _Inspected:
     job = load(path)
+    if job.model.stream is not None:
+        return _inspect_stream(job)
     with watching() as progress:
         events, bound = read(job, progress)
     more = {name: job.named[name].bind(events.schema, job.catalog) for name in job.sinks}
@@ -123,6 +127,19 @@ def _inspect_job(path: Path) -> _Inspected:
     for name, one in more.items():
         _require_runs(one)
         warnings += [f"[queries.{name}] {warning.render(one.text)}" for warning in check(one)]
+    return _Inspected(bound, (), warnings, is_job=True)
+
+
+def _inspect_stream(job: Job) -> _Inspected:
+    """A streaming job, against the events that it declares: none is read."""
+    require_possible(job)
+    bound = job.query.bind(declared_schema(job), job.catalog)
+    values = values_for(job, bound)
+    missing = [name for name in bound.parameters if name not in values]
+    warnings = [f"the job has no value for :{name}: give it as --param {name}=VALUE" for name in missing]
+    if not missing:
+        with_parameters(bound, values)
+    check(bound, stream=True)  # what would keep more and more is refused
     return _Inspected(bound, (), warnings, is_job=True)
 
 

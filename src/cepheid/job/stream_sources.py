@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
-from cepheid.connectors.column_types import Form, column_type
 from cepheid.errors import JobError
 from cepheid.job.load import Job
 from cepheid.job.model import SourceSection
 from cepheid.job.stream_model import KafkaSourceSection, RateSourceSection, SocketSourceSection
-
-Source = SourceSection | KafkaSourceSection | RateSourceSection | SocketSourceSection
+from cepheid.job.stream_schema import Source, declared_fields
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ def _order(source: Source) -> list[str]:
 
 def _read(job: Job, source: Source, number: int, session: Any) -> Any:
     from cepheid.spark.kafka import read_kafka
-    from cepheid.spark.sources import read_json_files, read_parquet_files, read_rate, read_socket
+    from cepheid.spark.sources import fields_of, read_json_files, read_parquet_files, read_rate, read_socket
 
     if isinstance(source, RateSourceSection):
         return read_rate(session, source.rows_per_s)
@@ -104,8 +100,8 @@ def _read(job: Job, source: Source, number: int, session: Any) -> Any:
         paths = job.paths_of(source)
         if source.format == "parquet":
             return read_parquet_files(session, paths, required=required)
-        return read_json_files(session, paths, _fields(source), required=required)
-    fields = None if source.format == "text" else _fields(source)
+        return read_json_files(session, paths, fields_of(declared_fields(source)), required=required)
+    fields = None if source.format == "text" else fields_of(declared_fields(source))
     if isinstance(source, SocketSourceSection):
         return read_socket(session, source.host, source.port, fields, required=required if fields else ())
     return read_kafka(
@@ -134,15 +130,3 @@ def _require_streamable(job: Job, source: SourceSection, number: int) -> None:
         )
     if source.time_format is not None:
         raise refuse("time_format", "a stream reads times in ISO 8601 or as numbers", "leave time_format out")
-
-
-def _fields(source: SourceSection | KafkaSourceSection | SocketSourceSection) -> Any:
-    """The fields of events that are read, as Spark's columns."""
-    from cepheid.spark.sources import fields_of
-
-    columns = {name: column_type(text) for name, text in source.columns.items()}
-    columns.setdefault(source.time, column_type("timestamp" if source.time_unit is None else "int"))
-    if source.type is not None:
-        columns.setdefault(source.type, column_type("text"))
-    utc = pa.timestamp("us", "UTC")
-    return fields_of({name: utc if kind.form is Form.TIMESTAMP else kind.arrow for name, kind in columns.items()})

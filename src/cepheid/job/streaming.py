@@ -54,7 +54,7 @@ def run_stream(
         CepheidError: whatever keeps the job from being done. Run it again, and it goes on with the batch that it could
             not finish.
     """
-    _require_possible(job)
+    require_possible(job)
     stream = job.model.stream
     assert stream is not None
     checkpoint = job.path_of(stream.checkpoint)
@@ -77,7 +77,12 @@ def run_stream(
             metrics.close()
 
 
-def _require_possible(job: Job) -> None:
+def require_possible(job: Job) -> None:
+    """Refuse what a stream cannot do.
+
+    Raises:
+        JobError: the job asks for it.
+    """
     model = job.model
     others = ", ".join(f"[queries.{name}]" for name in job.sinks)
     for place, problem, remedy in (

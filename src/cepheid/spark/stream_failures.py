@@ -66,6 +66,15 @@ def explained(error: BaseException) -> CepheidError | None:
     return None
 
 
+def in_words(error: Exception) -> CepheidError:
+    """The same; what is not known is told by its first line."""
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return explained(error) or DataError(
+        f"Spark ended the stream: {_line_of(first, 0)}",
+        remedy="its log stands above; CEPHEID_TRACEBACK=1 shows where it came from. The job goes on where it stopped",
+    )
+
+
 def _line_of(text: str, at: int) -> str:
     """The line around a place, without what stands at its ends."""
     begin = text.rfind("\n", 0, at) + 1

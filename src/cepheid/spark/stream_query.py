@@ -20,7 +20,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from cepheid.spark.stream_failures import explained
+from cepheid.spark.stream_failures import explained, in_words
 
 LONGEST_STOP_S = 30.0
 """Seconds in which a batch that has begun after a stop was asked for waits to be interrupted."""
@@ -156,7 +156,7 @@ class StreamRun:
             self._query: StreamingQuery = (writer.trigger(**trigger) if trigger else writer).start()
         except Exception as error:
             session.streams.removeListener(self._listener)
-            raise explained(error) or error from error
+            raise in_words(error) from error
         self._listener.run_id = str(self._query.runId)
 
     def stop(self) -> None:
@@ -181,7 +181,7 @@ class StreamRun:
                 look()
             self._query.awaitTermination()
         except StreamingQueryException as error:
-            raise self._failure or explained(error) or error from error
+            raise self._failure or in_words(error) from error
         finally:
             self._session.streams.removeListener(self._listener)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cepheid.errors import CapacityError, DataError, JobError
+from cepheid.errors import CapacityError, DataError, JobError, QueryError
 from cepheid.job.checkpoint import require_same, resumed
 from cepheid.job.load import parse
 
@@ -80,7 +80,7 @@ def test_a_checkpoint_belongs_to_one_job(tmp_path: Path):
 
 def test_failures_of_spark_in_words():
     pytest.importorskip("pyspark")
-    from cepheid.spark.stream_failures import explained
+    from cepheid.spark.stream_failures import explained, in_words
 
     full = explained(RuntimeError("x\njava.io.IOException: No space left on device\n at y"))
     assert full is not None
@@ -89,6 +89,7 @@ def test_failures_of_spark_in_words():
     assert gone is not None
     assert "a topic of the job is not there" in gone.message
     assert explained(RuntimeError("something else")) is None
+    assert in_words(RuntimeError("\nsomething else\nat x")).message == "Spark ended the stream: something else"
     own = CapacityError("too much", remedy="less")
     assert explained(own) is own
     text = (
@@ -98,3 +99,27 @@ def test_failures_of_spark_in_words():
     told = explained(RuntimeError(text))
     assert isinstance(told, DataError)
     assert (told.message, told.remedy) == ("a value is odd", "mend it")
+
+
+def test_a_streaming_job_is_checked_without_its_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    from cepheid.cli.inspect_query import check_path
+
+    query = '[query]\ntext = "PATTERN SEQ(A a, B b) WHERE a.x < b.x AND b.kafka_offset > :n WITHIN 5 s"\n'
+    path = tmp_path / "job.toml"
+    path.write_text(KAFKA + 'type = "k"\ncolumns = { x = "int" }\n' + query + STREAM)
+    check_path(path, None)
+    said = capsys.readouterr()
+    assert "fine" in said.out
+    assert "no value for :n" in said.err
+    several = KAFKA.replace("[source]", "[[source]]")
+    path.write_text(
+        several + 'event = "A"\ncolumns = { x = "int" }\n' + several + 'event = "B"\ncolumns = { y = "int" }\n'
+        '[query]\ntext = "PATTERN SEQ(A a, B b) WHERE a.x < b.y WITHIN 5 s"\n' + STREAM
+    )
+    check_path(path, None)
+    path.write_text(KAFKA + QUERY.replace("WITHIN", "WHERE a.x = 1 WITHIN") + STREAM)
+    with pytest.raises(QueryError, match="x"):
+        check_path(path, None)
+    path.write_text(KAFKA + QUERY + STREAM + '[queries.r]\npath = "x"\ntext = "A a"\n')
+    with pytest.raises(JobError, match=r"a stream writes the matches of \[query\] alone"):
+        check_path(path, None)
