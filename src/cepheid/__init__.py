@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cepheid.engine.settings import Settings
     from cepheid.language import builder as build
     from cepheid.language.bound import Catalog, Function, Store
-    from cepheid.local import match
+    from cepheid.local import count, match
     from cepheid.matcher import Matcher
     from cepheid.query import Query, QuerySet
     from cepheid.spark.detect import detect
@@ -40,6 +40,7 @@ __all__ = [
     "Store",
     "__version__",
     "build",
+    "count",
     "detect",
     "errors",
     "match",
@@ -55,6 +56,7 @@ _LAZY = {
     "Settings": "cepheid.engine.settings",
     "Store": "cepheid.language.bound",
     "build": "cepheid.language.builder",
+    "count": "cepheid.local",
     "detect": "cepheid.spark.detect",
     "match": "cepheid.local",
 }

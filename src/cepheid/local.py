@@ -1,4 +1,4 @@
-"""Matches in a table in this process: `cepheid.match`."""
+"""Matches in a table in this process: `cepheid.match`, and their number: `cepheid.count`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engine.composite import events_for
+from cepheid.engine.counting import count as count_matches
+from cepheid.engine.counting import count_by_event
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble, assemble_timed_out
 from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked_outputs
@@ -20,6 +22,7 @@ from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.session import run as run_engine
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.together import Found, run_together
+from cepheid.errors import CepheidError
 from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.frames import like_given
@@ -140,37 +143,112 @@ def match(
         results = run_set(events, query, **{**options, "timed_out": query if options.get("timed_out") else ()})
     else:
         results = {"": run(events, query, **options)}
-    n_dropped = sum(result.n_dropped for result in results.values())
-    if n_dropped:
-        warnings.warn(f"{n_dropped} partial matches were dropped, so matches may be missing", stacklevel=2)
+    _warn_of_dropped(sum(result.n_dropped for result in results.values()))
     if asked is None or REJECTED not in asked:
-        _warn_of_rejected(next(iter(results.values())))
-    _warn_of_no_matches(results)
+        first = next(iter(results.values()))
+        _warn_of_rejected(first.rejected, first.n_events, 'outputs=("matches", "rejected")')
+    warn_of_no_matches([s for name, r in results.items() for s in _why_none(name, r.hopeless, r.missing_type)])
     if isinstance(query, QuerySet):
         return {name: given_back(result) for name, result in results.items()}
     return given_back(results[""])
 
 
-def _warn_of_rejected(result: Result) -> None:
-    n_rejected = len(result.rejected)
-    if n_rejected:
-        reasons = pc.value_counts(result.rejected["reason"]).to_pylist()
+def count(
+    events: Any,
+    query: Asked | QuerySet,
+    *,
+    time: str,
+    type: str | None = None,
+    order: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    catalog: Catalog | None = None,
+    queries: Mapping[str, Asked] | None = None,
+    by_event: bool = False,
+    settings: Settings = DEFAULTS,
+) -> Any:
+    """The number of matches of a query in a table; of a set of queries, that of each.
+
+    It is exact, and it is the number of rows that `match` gives. Under ``POLICY any`` without conditions between
+    events, the matches are not made: an event costs the same, however many there are. (SAME, windows and NOT between
+    two elements may be there; NOT at an end or of a group, UNTIL, BETWEEN EACH, AFTER MATCH, ONE MATCH PER WINDOW and
+    prefixes may not.) For other queries the matches are found and counted.
+
+    Args:
+        events, query, time, type, order, time_unit, parameters, catalog, queries, settings: see `match`.
+        by_event: tell the numbers by the last events of the matches.
+
+    Returns:
+        An int of any size; for a set of queries, a dict from the name of each to its number. With ``by_event``, in
+        place of each number, a table of the same kind as the events, with a row for each event that is the last one of
+        a match, in the order of the events: ``row``, its number in the caller's table (with FROM, the number of the
+        composite event, from 0), and ``n_matches``, both int64.
+
+    Warns:
+        as `match`.
+
+    Raises:
+        CapacityError: there may be more matches than a number of 4,300 digits tells; with ``by_event``, an event ends
+            2**63 of them or more; or as `match`.
+        QueryError, SchemaError, DataError, ParameterError: as `match`.
+    """
+    require_settings(settings)
+    given = first_given(events)
+    table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
+    known = catalog_with(catalog, queries)
+    bounds = query.bind(schema, known) if isinstance(query, QuerySet) else {"": Query.of(query).bind(schema, known)}
+    bounds = with_values(bounds, parameters or {})
+    batch = read_events(table, schema)
+    counted: dict[str, Any] = {}
+    said: list[str] = []
+    n_dropped = 0
+    for name, bound in bounds.items():
+        works: list[Work] = [Work()]
+        try:
+            own = events_for(bound, batch, works, settings=settings)
+            if by_event:
+                positions, numbers = count_by_event(bound, own, work=works[0], settings=settings)
+                number = len(positions)
+                rows = {"row": array_of(own.rows_of(positions)), "n_matches": array_of(numbers)}
+                counted[name] = like_given(pa.table(rows), given)
+            else:
+                counted[name] = number = count_matches(bound, own, work=works[0], settings=settings)
+        except CepheidError as error:
+            raise error.located(bound.text, bound.origin or name or None) from None
+        n_dropped += sum(work.n_dropped for work in works)
+        if not number:
+            said += _why_none(name, told(bound), _missing_type(bound, batch))
+    _warn_of_dropped(n_dropped)
+    rejected = batch.rejected.table()
+    _warn_of_rejected(rejected, len(batch.table), 'cep.match with outputs="rejected"')
+    warn_of_no_matches(said)
+    return counted if isinstance(query, QuerySet) else counted[""]
+
+
+def _warn_of_dropped(n_dropped: int) -> None:
+    if n_dropped:
+        warnings.warn(f"{n_dropped} partial matches were dropped, so matches may be missing", stacklevel=3)
+
+
+def _warn_of_rejected(rejected: Any, n_events: int, returned_by: str) -> None:
+    if len(rejected):
+        reasons = pc.value_counts(rejected["reason"]).to_pylist()
         said = "; ".join(f"{entry['counts']} x {entry['values']}" for entry in reasons[:5])
         warnings.warn(
-            f"{n_rejected} of {result.n_events} events were rejected ({said}); "
-            'outputs=("matches", "rejected") returns them',
-            stacklevel=3,
+            f"{len(rejected)} of {n_events} events were rejected ({said}); {returned_by} returns them", stacklevel=3
         )
 
 
-def _warn_of_no_matches(results: Mapping[str, Result]) -> None:
-    """Tell why there are none, where that is no chance of these events; a type that may be misspelt, too."""
-    said: list[str] = []
-    for name, result in results.items():
-        said += result.hopeless
-        if result.missing_type is not None and result.missing_type[1] is not None:
-            said.append(f"{name}: {result.missing_type[0]}" if name else result.missing_type[0])
-    warn_of_no_matches(said)
+def _missing_type(bound: BoundQuery, batch: EventBatch) -> tuple[str, str | None] | None:
+    return missing_type(bound, batch.type_names) if batch.type_names else None
+
+
+def _why_none(name: str, hopeless: Sequence[str], missing: tuple[str, str | None] | None) -> list[str]:
+    """Why there are no matches, where that is no chance of these events; a type that may be misspelt, too."""
+    said = list(hopeless)
+    if missing is not None and missing[1] is not None:
+        said.append(f"{name}: {missing[0]}" if name else missing[0])
+    return said
 
 
 def run(
@@ -257,7 +335,7 @@ def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_k
     none = not len(found.matches)
     return Result(
         hopeless=tuple(told(bound)) if none else (),
-        missing_type=missing_type(bound, batch.type_names) if none and batch.type_names else None,
+        missing_type=_missing_type(bound, batch) if none else None,
         matches=assemble(bound, found.events, found.matches),
         rejected=rejected,
         n_events=len(batch.table),

@@ -115,23 +115,7 @@ def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, G
     """The same without the table of the matches of groups."""
     automaton = compiled.automaton
     n = len(batch)
-    positions, fit = fitting_by_type(automaton.elements, batch)
-    for number, matches in absent.items():
-        within = np.zeros(n, np.bool_)
-        within[matches.positions] = True
-        fit &= np.where(within[positions], -1, ~(1 << number))
-    for element in automaton.elements:
-        for conjunct in element.conditions:
-            bit = 1 << element.index
-            if _calls(compiled, conjunct.expression):  # a function is called for no more events than are left
-                rows = np.flatnonzero(fit & bit)
-                column = evaluated(compiled, batch, detached(conjunct.expression), positions[rows])
-                fit[rows[~holds(column)]] &= ~bit
-            else:
-                column = evaluated(compiled, batch, detached(conjunct.expression))
-                fit &= ~np.where(holds(column)[positions], 0, bit)
-    if any(not constant_holds(compiled, c.expression) for c in automaton.constants):
-        fit[:] = 0
+    positions, fit = fitting(compiled, batch, absent)
     null_keys = np.zeros(0, np.int64)
     partition: Ints | None = None
     by = automaton.partition
@@ -167,6 +151,30 @@ def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, G
     return gather(compiled, batch, fit, partition, selected, null_keys, neighbours=neighbours, told=told)
 
 
+def fitting(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, GroupMatches]) -> tuple[Ints, Ints]:
+    """The positions of events that an element takes by its type, and the elements that each fits, as bits (or none)."""
+    automaton = compiled.automaton
+    n = len(batch)
+    positions, fit = fitting_by_type(automaton.elements, batch)
+    for number, matches in absent.items():
+        within = np.zeros(n, np.bool_)
+        within[matches.positions] = True
+        fit &= np.where(within[positions], -1, ~(1 << number))
+    for element in automaton.elements:
+        for conjunct in element.conditions:
+            bit = 1 << element.index
+            if _calls(compiled, conjunct.expression):  # a function is called for no more events than are left
+                rows = np.flatnonzero(fit & bit)
+                column = evaluated(compiled, batch, detached(conjunct.expression), positions[rows])
+                fit[rows[~holds(column)]] &= ~bit
+            else:
+                column = evaluated(compiled, batch, detached(conjunct.expression))
+                fit &= ~np.where(holds(column)[positions], 0, bit)
+    if any(not constant_holds(compiled, c.expression) for c in automaton.constants):
+        fit[:] = 0
+    return positions, fit
+
+
 def _in_windows(
     compiled: CompiledPlan,
     batch: EventBatch,
@@ -178,8 +186,8 @@ def _in_windows(
 ) -> KernelEvents:
     """The columns for events that go to the kernel once for each window that holds them."""
     automaton = compiled.automaton
-    counted = _counted(compiled, batch, partition, null_keys)
-    clocks = _clocks(compiled, batch, counted)
+    counted = counted_events(compiled, batch, partition, null_keys)
+    clocks = clocks_of(compiled, batch, counted)
     copied, windows = spread(automaton.bound.window, clocks[automaton.slides_by_other][positions])
     selected = positions[copied]
     codes = partitions_of(None if partition is None else partition[selected], windows)
@@ -193,7 +201,7 @@ def _in_windows(
     return replace(events, counted=counted, windows=windows, partition=codes)
 
 
-def _counted(
+def counted_events(
     compiled: CompiledPlan, batch: EventBatch, partition: Ints | None, null_keys: Ints
 ) -> CountedEvents | None:
     """The events of a batch by their places in their partitions, where the plan counts them."""
@@ -202,7 +210,7 @@ def _counted(
     return None
 
 
-def _clocks(compiled: CompiledPlan, batch: EventBatch, counted: CountedEvents | None) -> tuple[Ints, Ints]:
+def clocks_of(compiled: CompiledPlan, batch: EventBatch, counted: CountedEvents | None) -> tuple[Ints, Ints]:
     """What the kernel takes for times, and the other clock, where there is one: times, and places in partitions."""
     if counted is None:
         return batch.time_us, batch.time_us
@@ -323,7 +331,7 @@ def gather(
         partition: the partition of each event of the batch, or of each selected one; or None.
         selected: the positions of the events that the kernel is to see; None for all.
         null_keys: the positions of events without a partition.
-        clocks: `_clocks` of the selected events; then the partitions are theirs, too.
+        clocks: `clocks_of` of the selected events; then the partitions are theirs, too.
         neighbours: the events by their places, where the plan asks for these.
         told: what a policy asks for, of the selected events.
     """
@@ -366,8 +374,8 @@ def gather(
     counted = None
     in_windows = clocks is not None  # then there may be as many copies of the selected events as events in all
     if clocks is None:
-        counted = _counted(compiled, batch, partition, null_keys)
-        clocks = _clocks(compiled, batch, counted)
+        counted = counted_events(compiled, batch, partition, null_keys)
+        clocks = clocks_of(compiled, batch, counted)
     fill(grid[k.TIME_COLUMN], clocks[0], of_all=not in_windows)
     grid[k.FIT_COLUMN] = fit
     given = {TIME: clocks[0], OTHER_CLOCK: clocks[1], PARTITION: partition, **plain}

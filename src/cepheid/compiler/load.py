@@ -198,6 +198,11 @@ def cell_kernel(*, floats: bool = False) -> Kernel:
     return _kernel("routing", "cells_of_floats" if floats else "cells_of_ints")
 
 
+def shared_count_kernel() -> Kernel:
+    """The kernel that counts matches without making them: `kernels.shared_count`."""
+    return _kernel("shared_count", "shared_count")
+
+
 def route_kernel() -> Kernel:
     """The kernel that routes events to queries: `kernels.routing`."""
     return _kernel("routing", "route")
