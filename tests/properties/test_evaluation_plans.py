@@ -21,6 +21,7 @@ from cepheid.testing.strategies import CATALOG, SCHEMA
 
 QUERIES = {
     "ranges": "SEQ(A a, B b, C c) WHERE a.x < b.x AND b.x <= c.x WITHIN 9 seconds",
+    "ranges of texts and times": "SEQ(A a, B b, C c) WHERE a.s <= b.s AND c.ts > a.ts AND c.f >= a.f WITHIN 9 seconds",
     "equalities that chain": "SEQ(A a, B b, C c) WHERE a.x = b.x AND b.k = c.k WITHIN 9 seconds",
     "several equalities": "SEQ(A a, B b, C c) WHERE SAME[k] AND a.x = c.x WITHIN 9 seconds EXCLUSIVE",
     "a loop first": "SEQ(A{1,2} a, B b, C c) WHERE a.x <= b.x AND last(a).x <> c.x WITHIN 8 seconds",

@@ -10,6 +10,7 @@ from cepheid.kernels import layout as k
 from cepheid.plan.automaton import Automaton, Joins
 
 NO_FILTER = (-1, 0, 0, 0)
+RANGES = (k.LT, k.LE, k.GT, k.GE)
 
 
 def write_joins(
@@ -31,7 +32,7 @@ def write_joins(
         keys, buffers: tables that grow.
         filters: gives, for an edge, the fields of a filter (register, comparator, two columns) as lists have them.
     """
-    rows = []
+    rows: list[list[int]] = []
     for step in joins.steps:
         parts = keyed.key_of(automaton.edges[step.entering])
         row_from = len(keys)
@@ -43,7 +44,10 @@ def write_joins(
         again = -1 if step.again is None else step.again
         # Both edges of a loop would have to have it.
         found = filters(step.entering) if step.again is None else NO_FILTER
-        rows.append([len(buffers), step.entering, again, after, before, row_from, event_from, *found])
+        sorts = not parts and found[0] >= 0 and found[1] in RANGES
+        n_sorted = sum(row[k.JOIN_SORTED] >= 0 for row in rows)
+        row = [len(buffers), step.entering, again, after, before, row_from, event_from, *found]
+        rows.append([*row, n_sorted if sorts else -1])
         buffers.append([step.element, event_from, len(keys)])
     return rows
 

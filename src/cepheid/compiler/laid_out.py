@@ -73,6 +73,7 @@ def laid_out(
     if joins is not None:
         header[k.P_TRIGGER] = joins.trigger
         header[k.P_N_JOINS] = len(joins.steps)
+        header[k.P_N_SORTED] = sum(row[k.JOIN_SORTED] >= 0 for row in tables[k.P_JOINS])
         header[k.P_CLOSES_LOOP] = int(joins.closes_with_loop)
         header[k.P_JOIN_FIELD] = registers_at - k.JOIN_FIELDS
     header[k.P_STACK_REALS] = n_floats

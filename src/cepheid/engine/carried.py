@@ -248,6 +248,7 @@ class CarriedSession:
         buckets = words[words[k.M_KEPT_HEADS] :][: int(words[k.M_KEPT_CAPACITY]) * int(plan[k.P_N_BUFFERS])]
         buckets[:] = k.NO_ROW
         relink_kept(words)
+        pool.unsort(words)
 
 
 def _int_column(events: KernelEvents, column: int) -> k.Ints:

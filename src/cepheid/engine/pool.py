@@ -120,6 +120,7 @@ class Pool:
         """A pool with the capacities that a header names, its lists empty."""
         capacity, runs, kept = (int(header[c]) for c in (k.M_CAPACITY, k.M_RUN_CAPACITY, k.M_KEPT_CAPACITY))
         n_lists, n_buffers = int(self._plan[k.P_N_LISTS]), int(self._plan[k.P_N_BUFFERS])
+        n_sorted = int(self._plan[k.P_N_SORTED])
         n_stack = int(self._plan[k.P_REGISTER_REALS] - self._plan[k.P_STACK_REALS])
         header[k.M_BUCKETS] = capacity
         at = k.POOL_HEADER
@@ -133,6 +134,7 @@ class Pool:
             (k.M_KEPT, kept * k.KEPT_WIDTH),
             (k.M_KEPT_HEADS, kept * n_buffers),
             (k.M_HOOKS, len(self._for_policy)),
+            (k.M_SORTED, (k.SORTED_FROM + 2 * kept) * n_sorted),
         ):
             at = -(-at // CACHE_LINE) * CACHE_LINE
             header[place] = at
@@ -144,7 +146,13 @@ class Pool:
         pool[header[k.M_HEADS] : header[k.M_HEADS] + capacity * n_lists] = k.NO_ROW
         pool[header[k.M_RUNS] : header[k.M_RUNS] + runs * k.RUN_WIDTH] = k.NO_ROW
         pool[header[k.M_KEPT_HEADS] : header[k.M_KEPT_HEADS] + kept * n_buffers] = k.NO_ROW
+        self.unsort(pool)
         return pool
+
+    def unsort(self, pool: k.Ints) -> None:
+        """Let the kernel sort anew what it finds in the order of a value."""
+        room = k.SORTED_FROM + 2 * int(pool[k.M_KEPT_CAPACITY])
+        pool[int(pool[k.M_SORTED]) :][: room * int(self._plan[k.P_N_SORTED]) : room] = k.UNSORTED
 
     def new_reals(self, capacity: int) -> k.Floats:
         """The constants, the stack, and registers for so many rows."""

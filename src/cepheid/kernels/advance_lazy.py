@@ -39,6 +39,7 @@ from cepheid.kernels.layout import (
     M_HEAD,
     M_HEADS,
     M_INT_NULLS,
+    M_KEPT_HEAD,
     M_LIST,
     M_N_EVENTS,
     M_N_TRIED,
@@ -56,6 +57,7 @@ from cepheid.kernels.layout import (
     P_LISTS,
     P_N_BUFFERS,
     P_N_LISTS,
+    P_N_SORTED,
     P_TRIGGER,
     P_WITHIN,
     POOL_FULL,
@@ -72,6 +74,7 @@ from cepheid.kernels.making import make_row
 from cepheid.kernels.predicates import key_of
 from cepheid.kernels.rows import bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
+from cepheid.kernels.sorting import sort_in, sort_kept
 
 
 @kernel()
@@ -154,6 +157,9 @@ def advance_lazy(
     within = plan[P_WITHIN]
     n_lists = plan[P_N_LISTS]
     keeps_time = plan[P_KEEP] >= 0 or within < 0
+    sorts = plan[P_N_SORTED] != 0
+    if sorts:
+        sort_kept(plan, pool, ints, nulls)
     while pool[M_EVENT] < pool[M_STOP]:
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
@@ -268,8 +274,13 @@ def advance_lazy(
                         previous = row
                     row_id = following
             pool[M_STAGE] = 2
-        if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
-            return BUFFER_FULL
+        if plan[P_N_BUFFERS]:
+            first_kept = pool[M_KEPT_HEAD]
+            if keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
+                return BUFFER_FULL
+            if sorts:
+                for kept in range(first_kept, pool[M_KEPT_HEAD]):
+                    sort_in(kept, plan, pool, ints, nulls)
         pool[M_STAGE] = 0
         pool[M_EVENT] = i + 1
     return DONE

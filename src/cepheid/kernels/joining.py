@@ -32,6 +32,7 @@ from cepheid.kernels.layout import (
     JOIN_KEYS_FROM,
     JOIN_KEYS_TO,
     JOIN_ROW_COLUMN,
+    JOIN_SORTED,
     JOIN_WIDTH,
     KEPT_EVENT,
     KEPT_GROUP,
@@ -74,6 +75,7 @@ from cepheid.kernels.layout import (
     P_WITHIN,
     PARENT,
     POOL_FULL,
+    SORTED_FROM,
     STATE,
     STATE_MASK,
     STATE_WIDTH,
@@ -89,6 +91,7 @@ from cepheid.kernels.output import emit
 from cepheid.kernels.predicates import key_of
 from cepheid.kernels.rows import INT_MAX, bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
+from cepheid.kernels.sorting import entries_of, range_for
 
 
 @kernel(macro=True)
@@ -141,6 +144,11 @@ def _begin(row_id: int, step: int, plan: Ints, pool: Ints, ints: Ints, nulls: By
         return
     row = row_of(row_id, plan, pool)
     join = plan[P_JOINS] + step * JOIN_WIDTH
+    if plan[join + JOIN_SORTED] >= 0:
+        first, last = range_for(join, row, plan, pool, ints)
+        pool[at + J_KEY] = last
+        pool[at + J_CURSOR] = first if first < last else NO_MORE
+        return
     key, known = key_of(plan[join + JOIN_KEYS_FROM], plan[join + JOIN_KEYS_TO], row, plan, pool, ints, nulls)
     if not known:
         return  # an equality with NULL: no event satisfies it
@@ -170,6 +178,28 @@ def _begin(row_id: int, step: int, plan: Ints, pool: Ints, ints: Ints, nulls: By
 
 
 @kernel()
+def _next_entry(at: int, join: int, row: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The same where the events of a step are found in the order of a value."""
+    after, before = plan[join + JOIN_AFTER], plan[join + JOIN_BEFORE]
+    lower = pool[row + after] if after >= 0 else -1
+    upper = pool[row + before] if before >= 0 else INT_MAX
+    within, time = plan[P_WITHIN], _time_of(pool[M_TRIGGER], pool, ints)
+    kept, mask, tail = pool[M_KEPT], pool[M_KEPT_CAPACITY] - 1, pool[M_KEPT_TAIL]
+    entries = entries_of(join, plan, pool) + SORTED_FROM
+    for entry in range(pool[at + J_CURSOR], pool[at + J_KEY]):
+        cursor = pool[entries + 2 * entry + 1]
+        if cursor < tail:
+            continue
+        place = kept + (cursor & mask) * KEPT_WIDTH
+        tried = pool[place + KEPT_EVENT]
+        if lower < tried < upper and (within < 0 or time - pool[place + KEPT_TIME] <= within):
+            pool[at + J_CURSOR] = entry + 1
+            return cursor
+    pool[at + J_CURSOR] = NO_MORE
+    return NO_MORE
+
+
+@kernel()
 def _next(row_id: int, plan: Ints, pool: Ints, ints: Ints) -> int:
     """What a row tries next: an event by its place among those kept, THE_TRIGGER, or NO_MORE."""
     at = _fields(row_id, plan, pool)
@@ -178,6 +208,8 @@ def _next(row_id: int, plan: Ints, pool: Ints, ints: Ints) -> int:
         pool[at + J_CURSOR] = NO_MORE
         return cursor
     join = plan[P_JOINS] + pool[at + J_STEP] * JOIN_WIDTH
+    if plan[join + JOIN_SORTED] >= 0:
+        return _next_entry(at, join, row_of(row_id, plan, pool), plan, pool, ints)
     link = KEPT_GROUP
     if plan[join + JOIN_AGAIN] < 0:
         link = KEPT_NEXT

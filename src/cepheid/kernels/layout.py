@@ -61,7 +61,8 @@ P_TRIGGER = 37  # the number of the edge that an event takes which may be the la
 P_CLOSES_LOOP = 38  # 1: the last of these steps is a loop, and ends with that event: the edge itself takes none
 P_JOIN_FIELD = 39  # where in a row the fields J_STEP and those after it begin
 P_HOOKS = 40  # a table for policies: see `hook_layout`
-PLAN_HEADER = 41
+P_N_SORTED = 41  # how many steps find events in the order of a value
+PLAN_HEADER = 42
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -106,7 +107,10 @@ M_STOP = M_TRIGGER + 1  # `advance_lazy` stops before the event at this index
 M_QUIET = M_TRIGGER + 2  # the event at this index is the first for which it joins
 M_ROOT = M_TRIGGER + 3  # J_STEP and those after it, of the partial match that has no event
 M_HOOKS = M_ROOT + 4  # where what is kept for policies begins: see `hook_layout`
-POOL_HEADER = M_ROOT + 5
+M_SORTED = M_ROOT + 5  # where the entries of steps begin that find events in the order of a value
+SORTED_FROM = 2  # before them: how many there are, or UNSORTED; how many of them mattered when they were last looked at
+UNSORTED = -1
+POOL_HEADER = M_SORTED + 1
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
 TIME_COLUMN, FIT_COLUMN, FIRST_COLUMN = 0, 1, 2
@@ -168,7 +172,7 @@ J_AGAIN = 1  # 1: the loop of that step goes on
 J_CURSOR = 2  # the event, by its place among those kept, that is tried next; or one of the following
 NO_MORE = -1
 THE_TRIGGER = -2  # the arriving event itself
-J_KEY = 3  # the key of what is tried
+J_KEY = 3  # the key of what is tried; of a step that finds events in the order of a value, where its entries end
 JOIN_FIELDS = 4
 
 # --- where an operand's event comes from -----------------------------------------------------------
@@ -365,7 +369,8 @@ JOIN_KEYS_FROM, JOIN_KEYS_TO = 5, 6  # the key of the row
 JOIN_FILTER = 7
 JOIN_COMPARATOR = 8
 JOIN_ROW_COLUMN, JOIN_EVENT_COLUMN = 9, 10
-JOIN_WIDTH = 11
+JOIN_SORTED = 11  # the number of its entries in the order of that column (see `sorting`), or -1
+JOIN_WIDTH = 12
 
 # --- ends of matches: rows of the table `ends` ------------------------------------------------------------
 # 0 to 3: what must hold: conditions (from, to) and absences (from, to)

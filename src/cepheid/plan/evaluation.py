@@ -150,4 +150,5 @@ def asked_for(bound: BoundQuery, evaluation: str) -> Evaluation | None:
         return None
     if evaluation == LAZY:
         return evaluation_of(bound, (), positive_variables(bound)[::-1])
-    return parse_evaluation(bound, evaluation)
+    asked = parse_evaluation(bound, evaluation)
+    return asked if asked.lazy else None
