@@ -43,8 +43,11 @@ def _connector_jars(request: pytest.FixtureRequest) -> str:
     if not any("broker" in getattr(item, "fixturenames", ()) for item in request.session.items):
         return ""
     try:
+        from scripts.kafka import jars
+
+        jars()  # installs Maven where it is missing and may be
         return ",".join(str(jar) for jar in kafka_jars())
-    except SetupError:  # the fixture `broker` tells
+    except (ImportError, SetupError):  # the fixture `broker` tells
         return ""
 
 

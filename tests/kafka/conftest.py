@@ -42,8 +42,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
     try:
         check_java()
-        kafka_jars()
         broker = Broker(tmp_path_factory.mktemp("kafka"))
+        kafka_jars()
         broker.start()
     except SetupError as error:
         _or_skip(f"no Kafka: {error}")
