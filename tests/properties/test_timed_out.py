@@ -64,6 +64,8 @@ PATTERNS = (
     "SEQ(A a, OR(SEQ(B b, C c), SEQ(B b, D d)))",
     "SEQ((OR(A a, SEQ(A a, B b)))+, C c)",
     "SEQ(((A a)+)+, B b)",
+    "SEQ(((SEQ(A a, B? b))+)+, C c)",
+    "SEQ(A a, ((SEQ(B b, D d))+)*)",
     "SEQ((SEQ(A a, B? b))+, C c)",
     "OR(A a, SEQ(A a, B b))",
     "SEQ(OR(SEQ(A a, B b), SEQ(A a, A b)), C c)",

@@ -60,7 +60,8 @@ class Closings:
     def openings(self, term: Term) -> tuple[Opening, ...]:
         """The loops that the next event may close, each once."""
         found: dict[Opening, None] = {}
-        self._walk(term, Opening(-1), found, frozenset())
+        if self.reads:
+            self._walk(term, Opening(-1), found, frozenset())
         return tuple(found)
 
     def close(self, term: Term, chosen: frozenset[Opening]) -> Term:

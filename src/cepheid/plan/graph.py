@@ -64,6 +64,7 @@ class _Graph:
         self.read_from_outside = read_from_outside(bound)
         self.conditions = GraphConditions(bound, self.positive, self.numbers)
         self.nodes: dict[Key, Node] = {}
+        self.opened: dict[Term, dict[int, frozenset[Place]]] = {}
         self.n_steps = 0
 
     # --- all of it ----------------------------------------------------------------------------------------
@@ -268,10 +269,15 @@ class _Graph:
 
     def _open(self, term: Term | None) -> dict[int, frozenset[Place]]:
         """The variables that may still be bound, and where."""
-        found: dict[int, set[Place]] = {}
-        for name, place in self.terms.places(term) if term is not None else ():
-            found.setdefault(self.numbers[name], set()).add(place)
-        return {variable: frozenset(places) for variable, places in found.items()}
+        if term is None:
+            return {}
+        known = self.opened.get(term)
+        if known is None:
+            found: dict[int, set[Place]] = {}
+            for name, place in self.terms.places(term):
+                found.setdefault(self.numbers[name], set()).add(place)
+            known = self.opened[term] = {variable: frozenset(places) for variable, places in found.items()}
+        return known
 
     # --- edges --------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from cepheid.language.bound import Conjunct
 from cepheid.language.tree import And, AnyOf, Event, Expression, Not, Or, Pattern, Repeat, Seq
@@ -56,6 +57,8 @@ class PatternTerms:
                 return Shuffle(0, tuple((part, True) for part in self._beside(parts, around)))
             case AnyOf(count=count, parts=parts):
                 return Shuffle(count, tuple((part, False) for part in self._beside(parts, around)))
+            case Repeat(part=Repeat() as inner) if _says_it_again(pattern, inner):
+                return self.term(replace(inner, minimum=pattern.minimum), around)
             case Repeat(part=part):
                 group = until = None
                 if isinstance(part, Event):
@@ -102,3 +105,12 @@ class PatternTerms:
         """The UNTIL of an element, and whether it stands in AND or ANY."""
         number = self.loop_of.get(element)
         return (None, False) if number is None else (self.loops[number].until, self.inside[number])
+
+
+def _says_it_again(outer: Repeat, inner: Repeat) -> bool:
+    """Whether a loop over a loop is a loop: ``(P+)+`` is ``P+``, and ``(P+)*`` is ``P*``.
+
+    What lies in one iteration of the inner one lies in one of the outer one. Each level would double the states.
+    """
+    same = outer.maximum is None and inner.maximum is None and outer.greedy is inner.greedy
+    return same and outer.minimum <= 1 and inner.minimum == 1 and inner.until is None

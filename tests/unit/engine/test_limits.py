@@ -44,6 +44,16 @@ def test_distances_within_distances():
     assert n_matches(query % "IS NOT NULL") == 2
 
 
+@pytest.mark.parametrize("policy", ["next", "any", "strict"])
+def test_loops_over_loops_are_loops(policy):
+    nested = "(" * 40 + "SEQ(A a, B b)" + ")+" * 40
+    assert len(deepest(f"PATTERN {nested} WITHIN 1 h POLICY {policy}").automaton.states) <= 3
+    assert (
+        n_matches(f"PATTERN SEQ({nested}, C c) WITHIN 1 h POLICY {policy}")
+        == {"next": 2, "any": 5, "strict": 2}[policy]
+    )
+
+
 def test_many_operands_of_one_call():
     texts = ", ".join(f"max(concat(b.s, '{number}'))" for number in range(600))
     query = f"PATTERN SEQ(A a, B+ b, C c) WHERE length(concat(a.s, {texts})) %s WITHIN 1 h"
