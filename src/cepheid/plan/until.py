@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from cepheid.events.types import BOOL, INT, NULL, DataType
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.structure import parts
+from cepheid.language.structure import nullable, parts, patterns
 from cepheid.language.tree import (
     Aggregate,
     And,
@@ -31,8 +31,10 @@ from cepheid.language.tree import (
     Pattern,
     Policy,
     Repeat,
+    Seq,
     walk,
 )
+from cepheid.plan.absent_groups import names_of
 from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import has_remote
 
@@ -240,12 +242,11 @@ def _not_yet(bound: BoundQuery, pattern: Pattern, inside: str | None) -> tuple[s
     if isinstance(pattern, Repeat) and pattern.until is not None:
         if inside is not None:
             return f"UNTIL {inside}", pattern
-        assert pattern.until is not None
         remote = has_remote(pattern.until)
         return None if remote is None else (f"REMOTE {remote.store}[...]", remote)
     if isinstance(pattern, Not):
-        inside = "under NOT"
-    elif isinstance(pattern, And | AnyOf):
+        return _not_yet_absent(pattern.part)
+    if isinstance(pattern, And | AnyOf):
         strict = bound.policy is Policy.STRICT and not has_prefixes(bound)
         inside = inside or ("inside AND or ANY under POLICY strict" if strict else None)
     for part in parts(pattern):
@@ -253,3 +254,36 @@ def _not_yet(bound: BoundQuery, pattern: Pattern, inside: str | None) -> tuple[s
         if found is not None:
             return found
     return None
+
+
+def _not_yet_absent(group: Pattern) -> tuple[str, Node] | None:
+    """The same of what stands under a NOT, which is matched by itself: before it is known in which gap it would lie."""
+    inside = names_of(group)
+    for loop in patterns(group):
+        if not isinstance(loop, Repeat) or loop.until is None:
+            continue
+        if loop in _firsts(group):  # it opens with the left neighbour of the NOT
+            return "UNTIL of a loop that may come first under NOT", loop
+        for node in walk(loop.until):
+            if isinstance(node, Attribute | Aggregate) and node.variable is not None and node.variable not in inside:
+                return "UNTIL under NOT that reads what stands outside of it", node
+        remote = has_remote(loop.until)
+        if remote is not None:
+            return f"REMOTE {remote.store}[...]", remote
+    return None
+
+
+def _firsts(pattern: Pattern) -> list[Pattern]:
+    """The loops of which an element may be the first event of a pattern."""
+    match pattern:
+        case Repeat(part=Event()):
+            return [pattern]
+        case Seq():
+            found: list[Pattern] = []
+            for part in pattern.parts:
+                found += _firsts(part)
+                if not nullable(part):
+                    break
+            return found
+        case _:
+            return [loop for part in parts(pattern) for loop in _firsts(part)]

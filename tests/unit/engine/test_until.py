@@ -172,6 +172,19 @@ WITH_PREFIXES = (
     "SEQ(A a, any B+ b UNTIL {b}, strict C? c)",
     "SEQ(A a, B+ b UNTIL {b}, strict C? c)",
 )
+UNDER_NOT = (
+    "SEQ(A a, NOT SEQ(C d, B{{2,}} b UNTIL {b}), D e)",
+    "SEQ(A a, NOT SEQ((SEQ(C d, B{{2}} b UNTIL {b}))+, D c), A e)",
+    "SEQ(A a, NOT SEQ(C d, AND(B+ b UNTIL {b}, C c)))",
+    "SEQ(NOT SEQ(C d, OR(B{{2,3}} b UNTIL {b}, D c)), A a, B e)",
+)
+OF_THE_LOOP = (
+    "{0}.x = 2",
+    "{0}.s = 'b'",
+    "{0}.x > count({0})",
+    "{0}.x < prev({0}).x",
+    "sum({0}.x) >= 3",
+)
 BESIDE = (
     "SEQ(A a, AND(B+ b UNTIL {b}, C c))",
     "SEQ(A a, AND(B+ b UNTIL {b}, C+ c), D? d)",
@@ -213,6 +226,7 @@ def test_a_closed_loop_keeps_no_later_match_waiting(query, expected):
     [
         *itertools.product(PATTERNS + WITH_SEVERAL + WITH_PREFIXES, ("any", "next", "strict")),
         *itertools.product(BESIDE, ("any", "next")),
+        *itertools.product(UNDER_NOT, ("any", "next", "strict")),
         *itertools.product(BESIDE_WITH_PREFIXES, ("any", "strict")),
     ],
 )
@@ -220,6 +234,8 @@ def test_conditions_of_every_form(pattern, policy):
     random = Random(pattern + policy)
     n_matches = 0
     conditions, kinds, n = CONDITIONS, "ABBBCD", 12 if pattern in PATTERNS else 5
+    if pattern in UNDER_NOT:
+        conditions = OF_THE_LOOP
     if pattern in WITH_SEVERAL:
         conditions, kinds = OF_SEVERAL, "AABBBCD"
     for _ in range(n):
@@ -255,7 +271,12 @@ def test_conditions_of_every_form(pattern, policy):
             "UNTIL inside AND or ANY under POLICY strict",
             "B+ b UNTIL b.x = 1",
         ),
-        ("SEQ(A a, NOT SEQ(B+ b UNTIL b.x = 1, C c), D d)", "UNTIL under NOT", "B+ b UNTIL b.x = 1"),
+        (
+            "SEQ(A a, NOT SEQ(B+ b UNTIL b.x = 1, C c), D d)",
+            "UNTIL of a loop that may come first under NOT",
+            "B+ b UNTIL b.x = 1",
+        ),
+        ("SEQ(A a, NOT SEQ(C c, B+ b UNTIL b.x = a.x), D d)", "UNTIL under NOT that reads what stands outside", "a.x"),
     ],
 )
 def test_what_does_not_run_yet_is_refused_at_its_place(query, what, place):
