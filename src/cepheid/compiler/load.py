@@ -233,6 +233,11 @@ def skip_kernel() -> Kernel:
     return _kernel("skipping", "keep_matches")
 
 
+def digest_kernel() -> Kernel:
+    """The kernel that makes the ids of many matches: `kernels.blake2b`."""
+    return _kernel("blake2b", "hex_digests")
+
+
 def relinkers() -> tuple[Kernel, Kernel]:
     """The kernels that fill a pool which has grown: for partial matches, and for events kept for NOT."""
     return _kernel("relink", "relink"), _kernel("relink", "relink_kept")

@@ -10,17 +10,24 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cepheid.compiler.columnwise.distinct import compacted
+from cepheid.compiler.load import digest_kernel
 from cepheid.engine.matches import Matches
 from cepheid.errors import SchemaError
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import ArrowColumn, Column, Int64Array
 from cepheid.events.types import Kind
+from cepheid.kernels import digest_table as k
+from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 from cepheid.language.printer import print_query
 
-DIGEST_BYTES = 16
+DIGEST_BYTES = k.DIGEST_BYTES
 ARROW_TYPE: Any = pa.string()
+
+FEW_MATCHES = 1 << 14
+"""So many Python hashes in 14 ms; the kernel is read from disk in 4 ms, and compiled in 1.2 s where it is not there.
+The bound is chosen."""
 
 
 def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: str = "") -> Any:
@@ -40,11 +47,8 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
     Returns:
         A string array of n ids.
     """
-    begin = blake2b(digest_size=DIGEST_BYTES)
-    for part in (print_query(bound.query), source):
-        text = part.encode()
-        begin.update(len(text).to_bytes(8, "little"))
-        begin.update(text)
+    parts = [part.encode() for part in (print_query(bound.query), source)]
+    prefix = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
     identity = _identities(batch, matches.positions)
     entries = np.empty((len(matches.positions), 1 + identity.shape[1]), "<i8")
     entries[:, 0] = matches.variables
@@ -56,9 +60,16 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
         windows = np.stack([matches.window_start_us, matches.window_end_us], axis=1).astype("<i8")
         words = np.insert(words, np.repeat(ends[:-1], 2), windows.reshape(-1))
         ends = ends + 2 * np.arange(len(ends))
+    if ENABLED and len(matches) > FEW_MATCHES:
+        return _digests_by_kernel(prefix, words, ends).cast(ARROW_TYPE)
+    return texts_of(_digests(prefix, words, ends)).cast(ARROW_TYPE)
+
+
+def _digests(prefix: bytes, words: Int64Array, ends: Int64Array) -> list[str]:
+    """The digest of each message: the prefix, then the words from one end to the next."""
     data = memoryview(words.tobytes())
     bounds = (ends * 8).tolist()
-    copy = begin.copy
+    copy = blake2b(prefix, digest_size=DIGEST_BYTES).copy
     digests = []
     start = bounds[0]
     for end in bounds[1:]:
@@ -66,7 +77,19 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
         state.update(data[start:end])
         digests.append(state.hexdigest())
         start = end
-    return texts_of(digests).cast(ARROW_TYPE)
+    return digests
+
+
+def _digests_by_kernel(prefix: bytes, words: Int64Array, ends: Int64Array) -> Any:
+    """The same as an Arrow array, in less than half of the time."""
+    n, n_digits = len(ends) - 1, 2 * DIGEST_BYTES
+    padded = np.zeros(len(prefix) // 8 + 1, "<u8")
+    padded.view(np.uint8)[: len(prefix)] = np.frombuffer(prefix, np.uint8)
+    digits, work = np.empty(n_digits * n, np.uint8), np.zeros(k.WORK_WORDS, np.uint64)
+    messages = np.ascontiguousarray(words, "<i8").view(np.uint64)
+    digest_kernel()(padded, len(prefix), messages, np.ascontiguousarray(ends), k.tables(), work, digits)
+    places = np.arange(0, n_digits * n + 1, n_digits, dtype=np.int64)
+    return pa.Array.from_buffers(pa.large_string(), n, [None, pa.py_buffer(places), pa.py_buffer(digits)])
 
 
 def _identities(batch: EventBatch, positions: Int64Array) -> npt.NDArray[np.int64]:
