@@ -43,7 +43,8 @@ def introduction(processor: int | None, *, quick: bool) -> str:
     text = (
         f"One thread, {where}. From an Arrow table with types as text to every match as a row of positions;\n"
         f"the best wall time of {n_times} after a warm-up, each workload in a process of its own. Polars gives\n"
-        "the same rows in any order, and runs in turn with the engine. Starts are medians of new processes.\n"
+        "the same rows in any order, as does the kernel by hand, which starts from numbers in arrays. Both run in\n"
+        "turn with the engine, and are compared by CPU time. Starts are medians of new processes.\n"
     )
     if quick:
         text += "Quick: shorter streams, so rates are held to half of their bar, and starts to twice their seconds.\n"

@@ -169,7 +169,7 @@ def measure(name: str, workload: Workload, table: Any, *, quick: bool) -> list[R
                 engine,
                 peak_rss_bytes=peak,
                 peer=which,
-                ratio=timed.wall_s / engine.wall_s,
+                ratio=timed.cpu_s / engine.cpu_s,
                 bar=None if least is None else slack * least,
             )
         )

@@ -17,7 +17,8 @@ class Row:
         peak_rss_bytes: most resident memory of the process, the interpreter, its libraries and the events included;
             None for peers, which share the process of the engine.
         peer: what ``ratio`` compares with; empty where the row stands for itself.
-        ratio: events/s of the engine to those of the peer, both measured in turn in one process.
+        ratio: events/s of the engine to those of the peer, both measured in turn in one process: by the best CPU time,
+            or, of a set of queries, by the best wall time.
         bar: the least ratio where there is a peer, the most seconds where there are seconds, else the least events/s;
             None where nothing is asked. With ``quick`` it is half of the bar in full (twice the seconds).
         n_events: length of the stream.

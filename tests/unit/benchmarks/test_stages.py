@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 
 import cepheid as cep
+from benchmarks.engine.habits import habits
 from benchmarks.engine.stages import REST, STAGES, Clock, lines, ready, stages_of
 from benchmarks.engine.workloads import WORKLOADS
 from benchmarks.stream import stream
@@ -39,3 +40,11 @@ def test_without_a_match_id_none_is_made():
     query = f"{WORKLOADS['W2'].query} RETURN a.id AS a"
     stages_ms, _ = stages_of(ready(stream(2_000), query))
     assert stages_ms["match_id"] == 0
+
+
+def test_habits_that_keep_the_meaning_find_the_same():
+    pairs = habits(n_events=4_000, n_events_slow=3_000)
+    for pair in pairs:
+        slow, quick = pair.slow(), pair.quick()
+        assert slow == quick if pair.same else slow > quick, pair.what
+    assert sum(pair.same for pair in pairs) >= 7
