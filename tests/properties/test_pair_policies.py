@@ -144,6 +144,40 @@ def test_pairs_and_what_comes_of_them_are_counted_as_in_the_oracle(pattern, poli
     assert n_expired or pattern == "A a"
 
 
+CHAINS = (
+    "SEQ(A a, B b) WITHIN 4 s",
+    "SEQ(A a, B b, C c) WHERE a.x < b.x AND b.x <= c.x WITHIN 6 s",
+    "SEQ(A a, A b, A c) WHERE SAME[k] AND a.x <= b.x WITHIN 6 s",
+    "SEQ(A a, (A | B) b, * c) WITHIN 5 s",
+)
+
+
+@pytest.mark.parametrize("policy_of_query", ["any", "next"])
+@pytest.mark.parametrize("pattern", CHAINS)
+def test_the_kernel_for_chains_drops_what_the_oracle_misses(pattern, policy_of_query):
+    bound = bound_to(f"PATTERN {pattern} POLICY {policy_of_query}")
+    random, n_one_by_one, n_in_groups, n_missed = Random(pattern), 0, 0, 0
+    for _ in range(20):
+        n_bins, bin_events = random.choice(BINS)
+        wanted = Wanted(guard=True, n_bins=n_bins, bin_events=bin_events)
+        assert prepare(bound, wanted=wanted).chain is not None
+        dropped = some_cells(random, bound, n_bins, 0.3)
+        policy, watch = DropsCells(dropped, wanted), WatchesCells(dropped, wanted, types_of(bound))
+        events = drawn_events(random)
+        engine = found(bound, events, policy, random.choice((1, 4)))
+        assert engine == expected(bound, events, watch)
+        match(bound, events, watch=watch)
+        counts = watch.counts()["dropped"]
+        if not policy.seen.groups_dropped.any():
+            assert policy.told("dropped") == counts
+        n_one_by_one += policy.told("dropped").total()
+        n_in_groups += int(policy.seen.groups_dropped.sum())
+        n_missed += len(engine) < len(match(bound, events, timed_out=False).matches)
+    assert n_one_by_one
+    assert n_in_groups
+    assert n_missed
+
+
 def test_places_are_counted_before_any_filter():
     """Conditions on one event, and events of types that the query does not name, are places all the same."""
     text = "PATTERN SEQ(A a, B b) WHERE a.x > 0 AND b.x > 0 WITHIN 9 s POLICY any"

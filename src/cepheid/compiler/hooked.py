@@ -46,6 +46,11 @@ class Hooks:
         return self.wanted.guard or self.wanted.observe
 
     @property
+    def needs_general(self) -> bool:
+        """Whether only the general kernel has all that is wanted: the one for chains has a guard, and nothing else."""
+        return self.wanted.observe or self.wanted.work
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """The flags of the kernels: see `compiler.load.Flags`."""
         wanted = self.wanted

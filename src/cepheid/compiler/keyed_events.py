@@ -64,7 +64,13 @@ def keyed_events_of(compiled: CompiledPlan, batch: EventBatch) -> KeyedEvents | 
         DataError: a value does not fit a machine word.
     """
     n = len(batch)
-    if n < FEWEST_EVENTS or batch.time_us[0] == g.DEAD or compiled.chain is None or not _simple(compiled.automaton):
+    if (
+        compiled.hooks is not None
+        or n < FEWEST_EVENTS
+        or batch.time_us[0] == g.DEAD
+        or compiled.chain is None
+        or not _simple(compiled.automaton)
+    ):
         return None
     keyed = keyed_of(compiled.plan, compiled.chain)
     if keyed is None:

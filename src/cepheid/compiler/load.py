@@ -57,6 +57,7 @@ Flags: TypeAlias = tuple[str, ...]
 
 _FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
     ("advance", "advance"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
+    ("advance_chain", "advance_chain"): frozenset({"GUARDED"}),
     ("endings", "accepts"): frozenset({"COUNTED", "OBSERVED"}),
     ("endings", "fire"): frozenset({"COUNTED", "OBSERVED"}),
     ("scattered", "fire_scattered"): frozenset({"COUNTED", "OBSERVED"}),
@@ -183,9 +184,9 @@ def kernels(needs: Needs, flags: Flags = ()) -> Kernels:
     )
 
 
-def chain_kernel() -> Kernel:
-    """The kernel that steps plans that are chains: `kernels.advance_chain`."""
-    return _kernel("advance_chain", "advance_chain")
+def chain_kernel(flags: Flags = ()) -> Kernel:
+    """The kernel that steps plans that are chains: `kernels.advance_chain`. It has a guard, and no other hooks."""
+    return _kernel("advance_chain", "advance_chain", flags)
 
 
 def keyed_kernel() -> Kernel:

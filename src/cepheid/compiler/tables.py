@@ -80,12 +80,12 @@ class CompiledPlan:
     def chain(self) -> NDArray[np.int64] | None:
         """The table of `kernels.chain` where the plan is one, else None."""
         if (
-            self.hooks is not None
+            (self.hooks is not None and self.hooks.needs_general)
             or self.automaton.strict
             or self.automaton.joins is not None
             or (self.automaton.counts_events and self.automaton.partition)
         ):
-            return None  # it has no hooks; or its clock is another in each partition
+            return None  # not all hooks are in its kernel; or its clock is another in each partition
         return chain_of(self.plan, self.needs)
 
 

@@ -301,7 +301,7 @@ def step_over(
     """
     chain = None if events.has_nulls else compiled.chain
     if chain is not None:
-        step = chain_kernel()
+        step = chain_kernel(() if asked is None else compiled.flags)
         while (code := step(compiled.plan, chain, pool.pool, events.ints, pool.out)) != k.DONE:
             if code != k.POOL_FULL or not caps.made_room(pool, events):
                 pool.make_room(code)

@@ -38,6 +38,7 @@ from cepheid.kernels.chain import (
     UPDATE_WIDTH,
 )
 from cepheid.kernels.comparators import compare_ints
+from cepheid.kernels.hooks import ALL, GUARDED, SOME, cell_of, drop_group, drops, first_cell, group_answer, may_drop
 from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -164,6 +165,7 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
     resumed = pool[M_STAGE] != 0
     code = DONE
     time, stepped = 0, False
+    guards = GUARDED and may_drop(pool)
     while i < n:
         fit = ints[at(FIT_COLUMN * n + i)]
         if fit == 0:
@@ -182,8 +184,15 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
             if not (fit >> e) & 1:
                 continue
             step = CHAIN_HEADER + e * STEP_WIDTH
+            cells, guarded = 0, False
+            if GUARDED and guards:
+                # The rows that wait for step e are in state e - 1 and list e - 1; the starts are the last list.
+                cells = first_cell(e - 1 if e > 0 else n_steps - 1, i, plan, pool, ints)
             if e == 0:
                 resumed = False
+                if GUARDED and guards and group_answer(cells, i, True, plan, pool, ints) == ALL:
+                    drop_group(cells, i, True, plan, pool, ints)
+                    continue
                 if head - tail > mask:
                     while tail < head and time - pool[at(rows + (tail & mask) * width + START)] > keep:
                         tail += 1
@@ -207,6 +216,12 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                 while row_id != pool[M_ROW]:
                     link = rows + (row_id & mask) * width + NEXT
                     row_id = pool[at(link)]
+            if GUARDED and guards and row_id >= tail:
+                answer = group_answer(cells, i, False, plan, pool, ints)
+                if answer == ALL:
+                    drop_group(cells, i, False, plan, pool, ints)
+                    continue
+                guarded = answer == SOME
             field, passes = chain[at(step + S_FILTER_FIELD)], chain[at(step + S_PASSES)]
             against = ints[at(chain[at(step + S_FILTER_COLUMN)] * n + i)]
             test_from, test_to = chain[at(step + S_TEST_FROM)], chain[at(step + S_TEST_TO)]
@@ -222,6 +237,11 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                     pool[at(link)] = following
                     row_id = following
                     continue
+                if GUARDED and guarded and pool[at(row + KEY)] == key:
+                    if drops(cell_of(cells, i, row, False, plan, pool, ints), pool):
+                        link = row + NEXT
+                        row_id = following
+                        continue
                 value = pool[at(row + field)]
                 order = 1 + (value > against) - (value < against)
                 # One branch: which rows pass cannot be foreseen.

@@ -20,6 +20,7 @@ FLAGS = frozenset({"COUNTED", "GUARDED", "OBSERVED"})
 
 CALLED_WITH_FLAGS = (
     ("advance", "advance"),
+    ("advance_chain", "advance_chain"),
     ("endings", "fire"),
     ("endings", "accepts"),
     ("scattered", "fire_scattered"),
