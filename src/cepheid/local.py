@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from cepheid.engine.composite import events_for
 from cepheid.engine.counting import count as count_matches
 from cepheid.engine.counting import count_by_event
+from cepheid.engine.first import cut, first_matches, require_limit
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble, assemble_timed_out
 from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked_outputs
@@ -80,6 +81,7 @@ def match(
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
     outputs: str | Collection[str] | None = None,
+    limit: int | None = None,
     settings: Settings = DEFAULTS,
 ) -> Any:
     """All matches of a query in a table, as the same kind of table; of a set of queries, a table for each.
@@ -97,6 +99,10 @@ def match(
         catalog: functions and stores that the query names.
         queries: the queries whose matches may be the events of this one or of each other (``FROM name``), by name.
         outputs: some of ``matches``, ``timed_out`` and ``rejected``; without it, the matches alone.
+        limit: give so many matches at most, the first ones in their order (of a set of queries, of each). Under
+            ``POLICY any`` without conditions between events (see `count`), without windows that slide and with events
+            that each fit one element of those that may come next, they cost only what they are; for other queries, for
+            sets and with other outputs all matches are found first.
         settings: how much a query may hold: `cepheid.Settings`.
 
     Returns:
@@ -116,8 +122,10 @@ def match(
         QueryError: the query does not fit the events, or cannot be run yet (`NotSupportedError`).
         CapacityError: more partial matches would be held than the settings allow.
         SchemaError, DataError, ParameterError: the events or parameters do not do; there is no such output.
+        SetupError: the limit is no number of matches.
     """
     require_settings(settings)
+    require_limit(limit)
     asked = None if outputs is None else asked_outputs(outputs)
     options: dict[str, Any] = {
         "time": time,
@@ -127,6 +135,7 @@ def match(
         "parameters": parameters,
         "catalog": catalog,
         "queries": queries,
+        "limit": limit,
         "settings": settings,
     }
     if asked is not None:
@@ -262,6 +271,7 @@ def run(
     parameters: Mapping[str, object] | None = None,
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
+    limit: int | None = None,
     settings: Settings = DEFAULTS,
     reject_null_keys: bool = False,
     timed_out: bool = False,
@@ -269,7 +279,7 @@ def run(
     """The same as `match`, with what was rejected and what it took.
 
     Args:
-        events, query, time, type, order, time_unit, parameters, catalog, queries, settings: see `match`.
+        events, query, time, type, order, time_unit, parameters, catalog, queries, limit, settings: see `match`.
         reject_null_keys: list events with NULL in SAME among the rejected ones (of those read, not composite ones).
         timed_out: find what timed out, too.
 
@@ -286,8 +296,12 @@ def run(
     left: Matches | None = None
     if timed_out:
         matches, left = run_outputs(prepare(bound, timed_out=True), own, work=work, settings=settings)
+    elif limit is not None and not reject_null_keys:  # events behind the last of these matches may not be looked at
+        matches = first_matches(bound, own, limit, work=work, settings=settings)
     else:
         matches = run_engine(bound, own, work=work, settings=settings)
+    if limit is not None:
+        matches = cut(matches, limit)
     return _result(bound, batch, Found(own, matches, (*works, work), left), reject_null_keys=reject_null_keys)
 
 
@@ -302,6 +316,7 @@ def run_set(
     parameters: Mapping[str, object] | None = None,
     catalog: Catalog | None = None,
     queries: Mapping[str, Asked] | None = None,
+    limit: int | None = None,
     settings: Settings = DEFAULTS,
     reject_null_keys: bool = False,
     timed_out: Collection[str] = (),
@@ -309,7 +324,7 @@ def run_set(
     """The same as `run` for each query of a set, in one pass over the events.
 
     Args:
-        events, time, type, order, time_unit, catalog, queries, settings, reject_null_keys: see `run`.
+        events, time, type, order, time_unit, catalog, queries, limit, settings, reject_null_keys: see `run`.
         queries_asked: the set.
         parameters: values for the parameters of the queries; each gets those that it names.
         timed_out: the names of the queries of which to find what timed out, too.
@@ -324,6 +339,8 @@ def run_set(
     bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
     found = run_together(bounds, batch, timed_out=timed_out, settings=settings)
+    if limit is not None:
+        found = {name: replace(one, matches=cut(one.matches, limit)) for name, one in found.items()}
     return {name: _result(bounds[name], batch, one, reject_null_keys=reject_null_keys) for name, one in found.items()}
 
 

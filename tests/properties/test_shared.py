@@ -1,13 +1,15 @@
-"""Queries whose matches share their structure: their number is that of the oracle's matches."""
+"""Queries whose matches share their structure: as many matches as the oracle finds, and the same first ones."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from cepheid.engine import counting
+from cepheid.engine import counting, first
 from cepheid.events.ingest import read_events
 from cepheid.kernels.shared import LARGEST, W_COUNT
 from cepheid.plan.shared import shared_plan
@@ -49,6 +51,21 @@ def require_equal(example: Example) -> None:
     large = counting.Counting(counting.prepare(example.bound), shared, batch)
     large.counted(LARGEST)
     assert large.by_primes(len(example.events) + 1, lambda work, _: int(work[W_COUNT])) == len(found)
+    names = list(example.bound.variables)
+    for limit in (1, 3, 20):
+        begun = first.first_matches(example.bound, batch, limit)
+        entries = list(zip([names[v] for v in begun.variables], batch.rows_of(begun.positions).tolist(), strict=True))
+        told = [tuple(entries[begin:end]) for begin, end in pairwise(begun.offsets.tolist())]
+        assert told == found[:limit]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_room() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "FIRST_ROOM", 1)
+        patch.setattr(first, "FIRST_ROOM", 4)
+        patch.setattr(first, "FIRST_EVENTS", 2)
+        yield
 
 
 @settings(max_examples=50, suppress_health_check=QUIET)

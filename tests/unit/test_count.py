@@ -100,3 +100,37 @@ def test_what_is_wrong_is_told_as_by_match() -> None:
         cep.count(events, "A a POLICY any", time="ts", time_unit="s", type="kind")
     with pytest.warns(cep.errors.NoMatchWarning):
         counted("AB", "PATTERN A a WHERE a.ts > 5 AND a.ts < :p POLICY any", parameters={"p": 4})
+
+
+def test_the_first_matches_are_those_of_all() -> None:
+    types, keys = "ABACBCAABCBBC" * 3, "kklklkkllkkll" * 3
+    for query in (
+        "PATTERN SEQ(A a, B b, C c) WITHIN 12 POLICY any",
+        "PATTERN SEQ(A a, B+ b, NOT A x, C c) WHERE SAME[key] WITHIN 20 EVENTS POLICY any",
+        "PATTERN SEQ(A+ a, A b) WITHIN 8 POLICY any",
+        "PATTERN SEQ(A a, B b) WINDOW 6 SLIDE 2 POLICY any",
+        "PATTERN SEQ(A a, B b, C c) WITHIN 6 POLICY next",
+    ):
+        found = cep.match(table(types, keys), query, time="ts", time_unit="s", type="kind")
+        for limit in (1, 5, len(found), len(found) + 1):
+            begun = cep.match(table(types, keys), query, time="ts", time_unit="s", type="kind", limit=limit)
+            assert begun.equals(found.slice(0, limit)), query
+    told = cep.match(
+        table(types), query, time="ts", time_unit="s", type="kind", limit=2, outputs=("matches", "rejected")
+    )
+    assert len(told.matches) == 2
+    several = cep.match(table(types), cep.QuerySet({"q": query}), time="ts", time_unit="s", type="kind", limit=1)
+    assert len(several["q"]) == 1
+    with pytest.raises(cep.errors.SetupError, match="limit=0"):
+        cep.match(table(types), query, time="ts", time_unit="s", type="kind", limit=0)
+
+
+def test_the_first_of_more_matches_than_could_be_made() -> None:
+    found = cep.match(
+        table("A" + "B" * 200 + "C"), "SEQ(A a, B+ b, C c) POLICY any", time="ts", time_unit="s", type="kind", limit=3
+    )
+    assert [[e["ts"] for e in b] for b in found["b"].to_pylist()] == [
+        list(range(1, 201)),
+        list(range(1, 200)),
+        [*range(1, 199), 200],
+    ]

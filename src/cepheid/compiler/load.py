@@ -204,6 +204,11 @@ def shared_count_kernel() -> Kernel:
     return _kernel("shared_count", "shared_count")
 
 
+def shared_first_kernel() -> Kernel:
+    """The kernel that finds the first matches: `kernels.shared_first`."""
+    return _kernel("shared_first", "shared_first")
+
+
 def route_kernel() -> Kernel:
     """The kernel that routes events to queries: `kernels.routing`."""
     return _kernel("routing", "route")

@@ -14,7 +14,7 @@ from cepheid.compiler.load import shared_count_kernel
 from cepheid.compiler.shared import shared_tables
 from cepheid.compiler.shared_events import SharedEvents, shared_events_of
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.session import Work, prepare, run_plan
+from cepheid.engine.session import Work, prepare, run
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import CapacityError
 from cepheid.events.batch import EventBatch
@@ -47,10 +47,10 @@ def count(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, set
             be held than may be.
         NotSupportedError, DataError: as `run`.
     """
-    compiled, shared = prepare(bound), shared_plan(bound)
+    shared = shared_plan(bound)
     if shared is None:
-        return len(run_plan(compiled, batch, work=work, settings=settings))
-    counting = Counting(compiled, shared, batch)
+        return len(run(bound, batch, work=work, settings=settings))
+    counting = Counting(prepare(bound), shared, batch)
     counting.tell(work)
     exact = counting.counted(s.LARGEST)
     if exact is not None:
@@ -73,11 +73,11 @@ def count_by_event(
         CapacityError: a number is not below 2**63; or as `count`.
         NotSupportedError, DataError: as `run`.
     """
-    compiled, shared = prepare(bound), shared_plan(bound)
+    shared = shared_plan(bound)
     if shared is None:
-        matches = run_plan(compiled, batch, work=work, settings=settings)
+        matches = run(bound, batch, work=work, settings=settings)
         return np.unique(matches.positions[matches.offsets[1:] - 1], return_counts=True)
-    counting = Counting(compiled, shared, batch)
+    counting = Counting(prepare(bound), shared, batch)
     counting.tell(work)
     numbers = np.zeros(len(counting.events.classes), np.int64)
     if counting.counted(s.LARGEST, numbers) is None:

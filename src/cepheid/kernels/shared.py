@@ -52,3 +52,17 @@ WORK_HEADER = 10  # then the matrix, column after column, and room for another o
 
 LARGEST = 1 << 62
 """Numbers stay below it, so that two of them can be added."""
+
+# --- what `shared_first` keeps --------------------------------------------------------------------------------------
+F_EVENT = 0  # next event, in the order of the events
+F_DEPTH = 1  # the event of the match at which to go on; -1: none is being made
+F_MATCHES, F_ENTRIES = 2, 3  # matches that are written, and their events
+FIRST_HEADER = 4  # then the list of each state, room for a copy of these, and the path to the match
+
+# --- its lists: events with which a match can go on, the earliest first -----------------------------------------------
+L_EVENT = 0
+L_VARIABLE = 1
+L_NEXT = 2  # the next event of the list, or NO_LINK
+L_DOWN = 3  # the list of the state after the event, or THE_END of the match
+LINK_WIDTH = 4
+NO_LINK, THE_END = -1, -2
