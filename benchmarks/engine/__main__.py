@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.engine import counted
 from benchmarks.engine.events_file import write_in_child
 from benchmarks.engine.measure import N_TIMES, N_TIMES_QUICK
 from benchmarks.engine.one_core import pin
@@ -23,13 +24,18 @@ from benchmarks.engine.starts import starts
 from benchmarks.engine.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
+NAMES = (*WORKLOADS, counted.NAME)
+"""Of the workloads, in the order in which they run."""
 
 
 def rows_of(name: str, folder: Path, *, quick: bool) -> list[Row]:
     """The rows of a workload, measured in a new process; its events lie in ``folder``."""
-    workload = WORKLOADS[name]
-    events = write_in_child(ROOT, folder, workload.n_events(quick=quick), dense=workload.dense)
-    command = [sys.executable, "-m", "benchmarks.engine.measure", name, str(events)]
+    if name == counted.NAME:
+        command = [sys.executable, "-m", "benchmarks.engine.counted"]
+    else:
+        workload = WORKLOADS[name]
+        events = write_in_child(ROOT, folder, workload.n_events(quick=quick), dense=workload.dense)
+        command = [sys.executable, "-m", "benchmarks.engine.measure", name, str(events)]
     done = subprocess.run(
         [*command, *(["--quick"] if quick else [])], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     )
@@ -60,7 +66,7 @@ def measured(folder: Path, only: list[str] | None, *, quick: bool) -> tuple[list
         for row in more:
             print(line(row), flush=True)
 
-    for name in only or WORKLOADS:
+    for name in only or NAMES:
         add(rows_of(name, folder, quick=quick))
     if only:
         return rows, []
@@ -74,7 +80,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engine", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="100,000 events, fewer repetitions, half the bars")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, too")
-    parser.add_argument("--only", nargs="+", metavar="WORKLOAD", choices=WORKLOADS, help="these workloads, no starts")
+    parser.add_argument("--only", nargs="+", metavar="WORKLOAD", choices=NAMES, help="these workloads, no starts")
     given = parser.parse_args()
     processor = pin()
     paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
