@@ -270,6 +270,13 @@ class _Compiler:
             self.tables.combination_fields.append(len(flat))
             flat.append(self.registers.iteration(group))
             flat.append(sum(1 << v.index for v in self.automaton.variables if group in v.groups and not v.negated))
+        others = {group for v in self.automaton.variables for group in v.groups if not v.negated}
+        others = others if self.automaton.ambiguous else set()
+        flat.append(len(others))
+        for group in sorted(others):
+            self.tables.combination_fields.append(len(flat))
+            flat.append(self.registers.iteration(group))
+            flat.append(sum(1 << v.index for v in self.automaton.variables if group in v.groups and not v.negated))
         return at
 
     def _each_column(self) -> int:

@@ -120,6 +120,7 @@ from cepheid.kernels.layout import (
     P_WITHIN,
     POOL_FULL,
     REJECTS,
+    RUN_EDGE,
     RUN_FIRST,
     RUN_LAST,
     RUN_LAST_US,
@@ -209,6 +210,7 @@ def take(
         if row_id < 0:
             pool[slot + RUN_START] = time
             pool[slot + RUN_FIRST] = current
+            pool[slot + RUN_EDGE] = edge
             pool[slot + RUN_LAST] = NO_ROW
             pool[slot + RUN_ROW] = NO_ROW
         if one_start:

@@ -173,7 +173,7 @@ def deadline(row: int, gaps: int, plan: Ints, pool: Ints, ints: Ints) -> int:
 
 
 @kernel()
-def _log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
+def log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
     """Write when the run at ``pool[slot:]`` ended, as far as no row that hangs on it has to say.
 
     Under ``next`` it was with an event, if no row is left; under ``any`` when the window of the last row closed that
@@ -192,7 +192,7 @@ def _log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
 
 
 @kernel()
-def _closed_by(
+def closed_by(
     state: int,
     row_id: int,
     plan: Ints,
@@ -220,7 +220,7 @@ def _closed_by(
 
 
 @kernel()
-def _end_of(
+def end_of(
     state: int,
     row_id: int,
     plan: Ints,
@@ -236,7 +236,7 @@ def _end_of(
     row = row_of(row_id, plan, pool)
     if plan[state + NEIGHBOURS]:
         return pool[row + EVENT], NEIGHBOUR
-    closer = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
+    closer = closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
     if closer >= 0:
         return _time_of(closer, pool, ints), closer
     return deadline(row, 1, plan, pool, ints), by_time(pool[row + EVENT], 1, plan)
@@ -268,7 +268,7 @@ def _log_row(
         broken_from, broken_to: absences at its end, of which one is broken; none where it ended by itself.
         whole: the row for which they are tested.
     """
-    decided, decider = _end_of(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
+    decided, decider = end_of(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
     by = -1
     for k in range(broken_from, broken_to):
         if free(k, k + 1, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
@@ -278,6 +278,69 @@ def _log_row(
     if by >= 0:
         decided, decider = _time_of(by, pool, ints), by
     emit(NO_ROW, first, NO_ELEMENT, decided, decider, plan, pool, out)
+
+
+@kernel()
+def tell_rest(
+    slot: int,
+    row_id: int,
+    told: bool,
+    broken_from: int,
+    broken_to: int,
+    broken: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    out: Ints,
+    large: Helper,
+    free: Free,
+) -> None:
+    """Write what is told beside matches of a row that waited: that it has timed out, or when it ended.
+
+    Args:
+        slot: where its run lies in ``pool``.
+        told: it was a match.
+        broken_from, broken_to: absences at its end, of which one is broken; none where it ended by itself.
+        broken: the row for which they were tested.
+    """
+    row = row_of(row_id, plan, pool)
+    state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
+    tells, logs = plan[P_TELLS], plan[P_LOGS]
+    if tells and not told:
+        left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] == UNLINKED
+        alone = left and plan[state + NEIGHBOURS] != 0
+        over = False
+        if left:  # what its own rules have ended does not time out
+            over = closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free) >= 0
+        if alone and not over:
+            emit(row_id, -1, -1, pool[row + EVENT], ALONE, plan, pool, out)
+        elif not over and (left or tells == TELLS_ALL):
+            decider = TIMED_OUT if left else NOT_LEFT
+            emit(row_id, -1, -1, deadline(row, 1, plan, pool, ints), decider, plan, pool, out)
+    if logs == LOGS_ROWS and pool[row + plan[P_RUN_FIELD] + 2] != MOVED_ON:
+        ended, decider = end_of(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
+        emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, decider, plan, pool, out)
+    if logs and not told and (plan[P_ONE_START] or broken_from != broken_to):
+        _log_row(
+            state,
+            row_id,
+            pool[slot + RUN_FIRST],
+            broken_from,
+            broken_to,
+            broken,
+            plan,
+            pool,
+            reals,
+            ints,
+            floats,
+            nulls,
+            out,
+            large,
+            free,
+        )
 
 
 @kernel(entry=True)
@@ -321,7 +384,7 @@ def fire(
         if logs:
             if pool[M_N_ENTRIES] >= pool[M_OUT_ENTRIES] or pool[M_N_MATCHES] >= pool[M_OUT_MATCHES]:
                 return OUTPUT_FULL
-            _log_run(slot, plan, pool, out)
+            log_run(slot, plan, pool, out)
         while row_id >= 0:
             row = row_of(row_id, plan, pool)
             length = pool[row + STATE] >> LENGTH_SHIFT
@@ -348,7 +411,7 @@ def fire(
                         gaps = plan[at + GAPS]
                         decided, decider = deadline(row, gaps, plan, pool, ints), by_time(pool[row + EVENT], gaps, plan)
                         if late and first == last:
-                            decided, decider = _end_of(
+                            decided, decider = end_of(
                                 state, row_id, plan, pool, reals, ints, floats, nulls, large, free
                             )
                         emit(whole, -1, -1, decided, decider, plan, pool, out)
@@ -356,25 +419,11 @@ def fire(
                         break
                     if plan[state + ACCEPTS] != ACCEPTS_LATE:
                         broken_from, broken_to, broken = first, last, whole
-            if tells and not told:
-                left = plan[state + ACCEPTS] == REJECTS and pool[row + plan[P_RUN_FIELD] + 2] == UNLINKED
-                alone = left and plan[state + NEIGHBOURS] != 0
-                over = False
-                if left:  # what its own rules have ended does not time out
-                    over = _closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free) >= 0
-                if alone and not over:
-                    emit(row_id, -1, -1, pool[row + EVENT], ALONE, plan, pool, out)
-                elif not over and (left or tells == TELLS_ALL):
-                    decider = TIMED_OUT if left else NOT_LEFT
-                    emit(row_id, -1, -1, deadline(row, 1, plan, pool, ints), decider, plan, pool, out)
-            if each_logs and pool[row + plan[P_RUN_FIELD] + 2] != MOVED_ON:
-                ended, decider = _end_of(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
-                emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, ended, decider, plan, pool, out)
-            if logs and not told and (plan[P_ONE_START] or broken_from != broken_to):
-                _log_row(
-                    state,
+            if tells or logs:
+                tell_rest(
+                    slot,
                     row_id,
-                    pool[slot + RUN_FIRST],
+                    told,
                     broken_from,
                     broken_to,
                     broken,

@@ -146,7 +146,8 @@ RUN_ROW = 0  # the row to decide, the first of several, or NO_ROW
 RUN_START = 1  # the time of its first event, us
 RUN_FIRST = 2  # that event
 RUN_LAST, RUN_LAST_US = 3, 4  # the event that ended it, or the last that a row of its which waits took; -1: none
-RUN_WIDTH = 5
+RUN_EDGE = 5  # where the edge by which it began lies in the plan
+RUN_WIDTH = 6
 # Where P_LOGS: the end of a run is written as a match is, with its first event alone, bound to:
 NO_ELEMENT = -1
 # What a register that holds the number of an event says where there is none:
@@ -376,7 +377,10 @@ JOIN_WIDTH = 12
 # 0 to 3: what must hold: conditions (from, to) and absences (from, to)
 TRAILING_FROM, TRAILING_TO = 4, 5  # the absences that are tested when the window has passed
 DROPPED = 6  # the register of the iteration that gives its events back, or -1
-SCATTERED = 7  # where the table `combinations` says which groups do so, though other events lie among these; or -1
+# Where the table `combinations` says which groups do so, though other events lie among these; or -1. There stand n,
+# pairs (register of the iteration, variables in the group), and then the same of all groups whose iterations must stay
+# as they are, where a variable may be bound in several ways.
+SCATTERED = 7
 GAPS = 8  # the windows let so many events follow that may break these absences (BETWEEN EACH); 0: no bound
 END_WIDTH = 9
 

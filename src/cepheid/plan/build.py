@@ -30,7 +30,6 @@ from cepheid.plan.graph import build_graph
 from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import Reference, is_single, references
 from cepheid.plan.retention import closes, limits_of
-from cepheid.plan.scattered import require_scattered
 from cepheid.plan.sequence import parts_of
 from cepheid.plan.supported import require_elements, require_supported
 
@@ -71,9 +70,7 @@ def build(bound: BoundQuery, *, timed_out: bool = False) -> Automaton:
     tells = timed_out and closes(bound.window)
     if not tells and _is_plain(bound):
         return _Builder(bound).build()
-    automaton = replace(build_graph(bound), tells_timed_out=tells)
-    require_scattered(automaton)
-    return automaton
+    return replace(build_graph(bound), tells_timed_out=tells)
 
 
 def _is_plain(bound: BoundQuery) -> bool:

@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from cepheid.engine.session import prepare
-from cepheid.errors import NotSupportedError
+from cepheid.errors import QueryError
 from cepheid.language.bind import bind
 from cepheid.language.parser import parse
 from cepheid.testing.harness import EngineRoad, oracle_answers
@@ -95,16 +94,57 @@ def test_it_is_what_the_oracle_says(pattern):
 
 
 @pytest.mark.parametrize(
-    ("rest", "what"),
+    ("text", "events", "expected"),
     [
-        ("AND((A a; B b)+, C c) WITHIN 9 s AFTER MATCH SKIP TO NEXT", "AFTER MATCH"),
-        ("AND((A a; B b)+, C c) WITHIN 9 s BETWEEN EACH 5 EVENTS", "EVENTS"),
-        ("AND((A a; B b)+, OR(C c, D d)) WITHIN 9 s", "OR"),
-        ("AND((((A a)+; B? b)+; C c)+, D d) WITHIN 9 s", "bound in two ways"),
+        # The a of an unfinished iteration is given back, and with it the first event.
+        ("AND((A a; B b)+, C c) WITHIN 9 s", "ABAC", ["abc"]),
+        ("AND((A a; B b)+, C c) WITHIN 9 s AFTER MATCH SKIP PAST LAST", "ABACABC", ["abacb"]),
+        ("AND((A a; B b)+, C c) WITHIN 9 s BETWEEN EACH 2 EVENTS", "ABAC", ["abc"]),
+        ("AND((A a; B b)+, C c) WITHIN 9 s BETWEEN EACH 1 EVENTS", "ABAC", []),
+        ("AND((A a; B b)+, OR(C c, D d)) WITHIN 9 s", "ABAD", ["abd"]),
+        ("AND((((A a)+; B? b)+; C c)+, D d) WITHIN 9 s AFTER MATCH SKIP PAST LAST", "AACAD", ["aacd"]),
+        ("AND((A a; strict B b)+, strict C c) WITHIN 9 s AFTER MATCH SKIP PAST LAST", "ABAC", ["abc"]),
+        ("AND((A a; B b)+, any C c) WITHIN 9 s AFTER MATCH SKIP PAST LAST", "ABAC", ["abc"]),
     ],
 )
-def test_what_cannot_run_yet_is_refused_by_name(rest, what):
-    with pytest.raises(NotSupportedError, match=f"under POLICY next with .*{what}"):
-        prepare(bound_to(rest))
-    with pytest.raises(NotSupportedError, match="what timed out"):
-        prepare(bound_to("AND((A a; B b)+, C c) WITHIN 9 s"), timed_out=True)
+def test_with_what_else_there_may_be(text, events, expected):
+    bound = bound_to(text)
+    given = stream(*((kind, at, 1, 0) for at, kind in enumerate(events)))
+    found = EngineRoad(bound).answers(given)
+    assert found == oracle_answers(bound, given)
+    assert ["".join(name for name, _ in one.bindings) for one in found][: len(expected)] == expected
+
+
+@pytest.mark.parametrize("timed_out", [False, True])
+def test_random_pairs_with_what_else_there_may_be(timed_out):
+    random = Random(20_240_501)
+    groups = ("(A a; B b)+", "(A a; B? b){1,2}", "(AND(A a, B b))+", "((A+ a; B? b)+; C c)+", "(OR(A a, B b); C c)*")
+    others = ("D d", "OR(C d, D e)", "(C d; D e)", "D+ d", "(C d; D e)+")
+    n_found = n_pairs = 0
+    while n_pairs < 60:
+        pattern = random.choice(
+            ("AND({}, {})", "AND({1}, {0})", "ANY(2, {}, {}, B f)", "OR(AND({}, {}), SEQ(A s, B t))")
+        )
+        pattern = pattern.format(random.choice(groups), random.choice(others))
+        if not timed_out and random.random() < 0.4:
+            prefix = random.choice(("strict", "any"))
+            pattern = pattern.replace("D d", f"{prefix} D d").replace("; B b", f"; {prefix} B b")
+        window = random.choice(
+            ("WITHIN 8 s", "WITHIN 7 EVENTS", "WITHIN 9 s BETWEEN EACH 3 EVENTS", "WINDOW 8 s SLIDE 4 s")
+        )
+        skip = random.choice(("", "AFTER MATCH SKIP PAST LAST", "AFTER MATCH SKIP TO NEXT"))
+        try:
+            bound = bound_to(f"{pattern} {window} {skip}")
+        except QueryError:
+            continue
+        road = EngineRoad(bound, random.choice((None, 1)), timed_out=timed_out)
+        for _ in range(4):
+            at, events = 0, []
+            for _ in range(7):
+                at += random.randrange(3)
+                events.append((random.choice("AABBCD"), at, 1, random.randrange(5)))
+            oracle = oracle_answers(bound, stream(*events), timed_out=timed_out)
+            assert road.answers(stream(*events)) == oracle, (bound.text, events)
+            n_pairs += 1
+            n_found += bool(oracle)
+    assert n_found > 10
