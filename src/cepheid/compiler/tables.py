@@ -265,18 +265,13 @@ class _Compiler:
             return -1
         flat = self.tables.combinations
         at = len(flat)
-        flat.append(len(end.scattered))
-        for group in end.scattered:
-            self.tables.combination_fields.append(len(flat))
-            flat.append(self.registers.iteration(group))
-            flat.append(sum(1 << v.index for v in self.automaton.variables if group in v.groups and not v.negated))
-        others = {group for v in self.automaton.variables for group in v.groups if not v.negated}
-        others = others if self.automaton.ambiguous else set()
-        flat.append(len(others))
-        for group in sorted(others):
-            self.tables.combination_fields.append(len(flat))
-            flat.append(self.registers.iteration(group))
-            flat.append(sum(1 << v.index for v in self.automaton.variables if group in v.groups and not v.negated))
+        taken = [v for v in self.automaton.variables if not v.negated]
+        everywhere = {group for v in taken for group in v.groups} if self.automaton.ambiguous else set()
+        for groups in (end.scattered, sorted(everywhere)):
+            flat.append(len(groups))
+            for group in groups:
+                self.tables.combination_fields.append(len(flat))
+                flat += [self.registers.iteration(group), sum(1 << v.index for v in taken if group in v.groups)]
         return at
 
     def _each_column(self) -> int:
