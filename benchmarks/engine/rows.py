@@ -64,7 +64,7 @@ class Row:
 
 
 HEADER = (
-    f"{'workload':<26}{'engine':<18}{'events':>10}{'M events/s':>12}{'by CPU time':>13}{'matches':>12}"
+    f"{'workload':<26}{'engine':<18}{'events':>10}{'M events/s':>12}{'by CPU time':>13}{'matches':>14}"
     f"{'peak MB':>9}  {'compared with':<18}{'ratio':>7}{'bar':>9}"
 )
 
@@ -89,5 +89,5 @@ def line(row: Row) -> str:
     missed = "  <- missed" if row.faults() else ""
     return (
         f"{row.workload:<26}{row.engine:<18}{numbers[0]:>10}{rate:>12}{cpu:>13}"
-        f"{numbers[1]:>12}{memory:>9}  {row.peer:<18}{ratio:>7}{bar:>9}{missed}"
+        f"{numbers[1]:>14}{memory:>9}  {row.peer:<18}{ratio:>7}{bar:>9}{missed}"
     ).rstrip()
