@@ -1,4 +1,7 @@
-"""Patterns on Spark against the same road without a pattern: ``python -m benchmarks.spark [--quick] [--json FILE]``.
+"""Patterns on Spark against the same road without a pattern.
+
+``python -m benchmarks.spark [--streaming] [--quick] [--json FILE]``; with ``--streaming``, in a stream
+(`benchmarks.spark.streaming`).
 
 Each job runs once to warm up (its matches are counted then), then several times in turn with the others; its best time
 counts. The output goes to Spark's noop sink, which computes every value. Before, the matches in a stream of a million
@@ -13,11 +16,13 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.spark.jobs import JOBS, MATCHES_OF_A_MILLION, read, run, w2, write_events
 from benchmarks.spark.memory import PeakMemory
+from benchmarks.spark.streaming import StreamRow, measure_streaming
 from cepheid.spark.session import local_session
 
 N_EVENTS = 5_000_000
@@ -80,19 +85,32 @@ def measure(n_events: int, n_times: int, folder: Path) -> tuple[list[Row], int]:
     return rows, n_known
 
 
-def faults(rows: list[Row], n_known: int) -> list[str]:
-    """What is not as it should be, in words."""
-    found = [
+def measure_streams(folder: Path, *, quick: bool) -> list[StreamRow]:
+    """Run the pipelines over streams in turn."""
+    spark = local_session("cepheid-benchmark", cores=N_CORES, memory="3g", shuffle_partitions=2 * N_CORES)
+    rows = measure_streaming(spark, folder, n_batches=4 if quick else 6, n_times=1 if quick else 3)
+    spark.stop()
+    return rows
+
+
+def too_slow(rows: Sequence[Row | StreamRow]) -> list[str]:
+    """What misses its bar, in words."""
+    return [
         f"{row.workload}, {row.engine}: {row.ratio:.2f} times the speed of {row.peer}, the bar is {row.bar:.2f}"
         for row in rows
         if row.bar is not None and row.ratio is not None and row.ratio < row.bar
     ]
+
+
+def faults(rows: list[Row], n_known: int) -> list[str]:
+    """What is not as it should be, in words."""
+    found = too_slow(rows)
     if n_known != MATCHES_OF_A_MILLION:
         found.append(f"W2 has {n_known} matches in a million events, {MATCHES_OF_A_MILLION} are right")
     return found
 
 
-def print_table(rows: list[Row]) -> None:
+def print_table(rows: Sequence[Row | StreamRow]) -> None:
     """The rows as plain text."""
     print(f"{'workload':<26}{'engine':<22}{'events/s':>12}{'matches':>10}{'peak MB':>9}{'ratio':>8}{'bar':>7}")
     for row in rows:
@@ -110,16 +128,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="two million events instead of five, fewer repetitions")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, too")
+    parser.add_argument("--streaming", action="store_true", help="patterns in streams instead of tables")
     given = parser.parse_args()
     n_events = N_EVENTS_QUICK if given.quick else N_EVENTS
     # The functions of these jobs are shipped by name: the workers must find this package where the driver did.
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(Path.cwd()), *filter(None, sys.path)]))
     with tempfile.TemporaryDirectory(prefix="cepheid-benchmark-") as folder:
-        rows, n_known = measure(n_events, 3 if given.quick else 5, Path(folder))
+        if given.streaming:
+            rows: Sequence[Row | StreamRow] = measure_streams(Path(folder), quick=given.quick)
+            wrong = too_slow(rows)
+        else:
+            measured, n_known = measure(n_events, 3 if given.quick else 5, Path(folder))
+            rows, wrong = measured, faults(measured, n_known)
     print_table(rows)
     if given.json is not None:
         given.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
-    wrong = faults(rows, n_known)
     for line in wrong:
         print(f"FAILED {line}")
     return 1 if wrong else 0
