@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -41,6 +42,17 @@ def run(frame: DataFrame, folder: Path, name: str = "out") -> Any:
     query = writer.trigger(availableNow=True).format("parquet").option("path", str(folder / name)).start()
     query.awaitTermination()
     return query.recentProgress
+
+
+def committed(folder: Path, name: str = "out") -> Counter[tuple[Any, ...]]:
+    """The rows that a stream has written, without a session: of the files that Spark's log of the sink names."""
+    names: set[str] = set()
+    for entry in (folder / name / "_spark_metadata").iterdir():
+        if not entry.name.startswith("."):
+            lines = entry.read_text(encoding="utf-8").splitlines()[1:]  # the first is the version
+            names.update(json.loads(line)["path"].rpartition("/")[2] for line in lines)
+    tables = [pq.read_table(folder / name / file) for file in sorted(names)]
+    return Counter(tuple(row.values()) for table in tables for row in table.to_pylist())
 
 
 def found(spark: SparkSession, folder: Path, name: str = "out") -> Counter[tuple[Any, ...]]:

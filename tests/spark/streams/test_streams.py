@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 import cepheid as cep
 from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.spark.streams.delay import DELAY_METADATA
 from cepheid.spark.streams.outputs import StreamOutputs, parquet_writer
 from tests.spark.streams.files import found, run, stream_of, write_part
 
@@ -191,6 +192,34 @@ def test_without_order_all_values_say_it(spark, tmp_path: Path):
     assert ids[0] == ids[1]
     batch = cep.detect(spark.createDataFrame(table.to_pandas()), query, **columns).collect()
     assert [e.v for e in batch[0].a] == [1, 2, 3]
+
+
+@pytest.mark.slow
+def test_the_time_of_matches_is_an_event_time(spark, tmp_path: Path):
+    table = events(300, late=0)
+    frame = stream_of(spark, tmp_path / "in", cut(table, 3)).withColumn("at", F.timestamp_millis("ts"))
+    frame = frame.withWatermark("at", "5 milliseconds")
+    assert frame.schema["at"].metadata == {DELAY_METADATA: 5}
+    columns = {**COLUMNS, "time": "at", "time_unit": None}
+    query = "PATTERN SEQ(A a, B b) WHERE SAME[key] WITHIN 10 ms RETURN a.id AS a, b.at AS at"
+    matches = cep.detect(frame, query, idle_flush="1 hour", **columns)
+    counts = matches.withWatermark("at", "10 milliseconds").groupBy(F.window("at", "100 milliseconds")).count()
+    ends = counts.select(F.unix_millis("window.end").alias("end"), "count")
+    # With beats on the wall clock, a run until nothing is left is one micro-batch.
+    for _ in range(3):
+        write_part(tmp_path / "in", events(1).set_column(1, "ts", pa.array([1_000])))
+        run(ends, tmp_path)
+    last = pa.compute.max(table["ts"]).as_py()
+    right: Counter[int] = Counter()
+    by_id = dict(zip(table["id"].to_pylist(), table["ts"].to_pylist(), strict=True))
+    pairs = "PATTERN SEQ(A a, B b) WHERE SAME[key] WITHIN 10 ms RETURN a.id AS a, b.id AS b"
+    for (_, b), n in expected(table, pairs, last).items():
+        right[by_id[b] // 100 * 100 + 100] += n
+    got = dict(found(spark, tmp_path).keys())
+    # The watermark of the count follows the matches, of which the last are about as old as the last events.
+    done = {end: n for end, n in right.items() if end <= last - 20}
+    assert len(done) >= 2
+    assert {end: n for end, n in got.items() if end <= last - 20} == done
 
 
 @pytest.mark.slow
