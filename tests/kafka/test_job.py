@@ -8,6 +8,7 @@ import signal
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,12 @@ def started(folder: Path, broker: Broker, more: str = "") -> JobProcess:
 def expected(events: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
     table = pa.Table.from_pylist(events)
     found = cep.match(table, Query.from_file(WORKLOAD / "retried.cep"), time="ts", type="kind")
-    return {(row["card"], row["amount"], row["place"]) for row in found.to_pylist()}
+    return {told_of(row) for row in found.to_pylist()}
+
+
+def told_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What tells a match from others."""
+    return datetime.fromisoformat(row["first_seen"]), row["card"], row["amount"], row["place"]
 
 
 def found_in(broker: Broker) -> tuple[int, dict[str, Any]]:
@@ -101,7 +107,7 @@ def test_killed_and_started_again(broker: Broker, folder: Path) -> None:
     assert "Exception" not in job.said
 
     n_records, by_key = found_in(broker)
-    assert {(value["card"], value["amount"], value["place"]) for value in by_key.values()} == wanted
+    assert {told_of(value) for value in by_key.values()} == wanted
     assert n_records >= len(by_key)
     rejected = [json.loads(line) for file in (folder / "rejected").glob("*") for line in file.read_text().splitlines()]
     assert [(row["reason"], row["raw"]) for row in rejected] == [("not a JSON object", "{nope")]
@@ -137,7 +143,7 @@ def test_a_broker_that_is_away_for_a_while(broker: Broker, folder: Path) -> None
     assert "cepheid_partial_matches " in figures_of(port)
     assert job.stop() == 0, job.said
     _, by_key = found_in(broker)
-    assert {(value["card"], value["amount"], value["place"]) for value in by_key.values()} == expected(events)
+    assert {told_of(value) for value in by_key.values()} == expected(events)
 
 
 @pytest.mark.timeout(600)
