@@ -252,3 +252,12 @@ def test_matches_of_matches():
         got += one.advance(events["ts"][i].as_py()).to_pylist()
     got += one.close().to_pylist()
     assert got == cep.match(events, outer, **COLUMNS, queries={"alone": inner}).to_pylist() == [{"one": 1, "other": 2}]
+
+
+def test_events_that_no_element_takes_leave_nothing_behind():
+    one = matcher()
+    one.push(table((0, "X", 1), (1, "X", 2)))
+    for time in (1, 2, 40):
+        assert len(one.advance(time)) == 0
+    assert one.gauge().n_events == 0
+    assert len(one.close()) == 0

@@ -125,7 +125,7 @@ class CarriedSession:
 
     def _waits_for_events(self) -> bool:
         """Whether nothing but further events can change anything, and what is held may still be of use to them."""
-        if self._held is None:
+        if self._held is None or not len(self._held):
             return True
         if self._compiled.needs.fire or self.watermark_us == AFTER_ALL_US:
             return False
