@@ -128,6 +128,10 @@ def test_outputs_of_one_pass(spark, tmp_path: Path):
     # Each by itself is a stream, too.
     run(outputs.late, tmp_path, "late again")
     assert found(spark, tmp_path, "late again") == Counter([(5, "A", 1, 4)])
+    alone = cep.detect(frame, query, watermark="10 ms", outputs="matches", **COLUMNS)
+    assert isinstance(alone, StreamOutputs)
+    run(alone.matches, tmp_path, "alone")
+    assert found(spark, tmp_path, "alone") == Counter([(0, 3)])
 
 
 @pytest.mark.slow

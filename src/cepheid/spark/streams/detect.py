@@ -90,7 +90,7 @@ def detect_stream(
     n_buckets = _n_buckets(bound, keys, n_buckets)
     # What cannot run is refused before anything does.
     matches = Stream(kept, pruned.arrow, settings).output
-    result, names = _results(matches, whole.spark, outputs)
+    result, names = _results(matches, whole.spark, outputs, tagged=asked is not None)
     declared, output = batch.declared_schema_of(result)
     packing = Packing(
         pruned.arrow,
@@ -163,9 +163,9 @@ def _texts(events: Schema) -> tuple[tuple[str, str], ...]:
 
 
 def _results(
-    matches: Any, events: spark.StructType, outputs: frozenset[str]
+    matches: Any, events: spark.StructType, outputs: frozenset[str], *, tagged: bool
 ) -> tuple[spark.StructType, dict[str, spark.StructType]]:
-    """The columns of the result, and those of each output."""
+    """The columns of the result, and those of each output; where it is tagged, each row says which output it is of."""
     columns: dict[str, spark.StructType] = {}
     if MATCHES in outputs:
         columns[MATCHES] = batch.declared_schema(matches)[0]
@@ -176,7 +176,7 @@ def _results(
         columns[REJECTED] = rejected_columns(nullable)
     if HELD in outputs:
         columns[HELD] = spark.StructType([spark.StructField(name, spark.LongType(), True) for name in HELD_COLUMNS])
-    if outputs == {MATCHES}:
+    if not tagged:
         return columns[MATCHES], columns
     fields = [spark.StructField("output", spark.StringType(), True)]
     fields += [spark.StructField(name, struct, True) for name, struct in columns.items()]
