@@ -21,7 +21,7 @@ def test_what_is_found_is_a_match() -> None:
     n_compared = n_dropped = 0
 
     @FEW
-    @given(examples(Features.ENGINE), st.integers(1, 6))
+    @given(examples(Features.ENGINE), st.integers(1, 3))
     def compare(example: Example, most: int) -> None:
         nonlocal n_compared, n_dropped
         table, schema = table_of(example.events, example.bound.schema)

@@ -157,9 +157,9 @@ def test_an_output_that_does_not_exist():
         cep.match(TABLE, WAITING, **OPTIONS, outputs=())
 
 
-def test_what_cannot_be_told_yet_is_refused_by_name():
-    with pytest.raises(NotSupportedError, match="with what timed out told"):
-        cep.match(TABLE, "AND((A a; B b)+, C c) WITHIN 5", **OPTIONS, outputs="timed_out")
+def test_what_cannot_run_is_refused_by_name():
+    with pytest.raises(NotSupportedError, match="UNTIL inside AND"):
+        cep.match(TABLE, "AND(A+ a UNTIL a.v > 5, B b) WITHIN 5 POLICY strict", **OPTIONS, outputs="timed_out")
 
 
 def test_outputs_that_are_no_names():

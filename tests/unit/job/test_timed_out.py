@@ -77,8 +77,9 @@ def test_events_without_a_key_are_rejected_where_asked_for(folder: Path):
     assert run(load(folder / "job.toml")).n_rejected == 2
 
 
-def test_a_query_that_cannot_tell_writes_nothing(folder: Path):
-    text = JOB.replace("SEQ(A a, B b) WHERE SAME", "SEQ(A a, strict B b) WHERE SAME")
+def test_a_query_that_cannot_run_writes_nothing(folder: Path):
+    text = JOB.replace("SEQ(A a, B b) WHERE SAME", "AND(A+ a UNTIL a.x > 9, B b) WHERE SAME")
+    text = text.replace("WITHIN 10 RETURN b.x", "WITHIN 10 POLICY strict RETURN b.x")
     (folder / "job.toml").write_text(text, encoding="utf-8")
     with pytest.raises(NotSupportedError):
         run(load(folder / "job.toml"))
