@@ -364,8 +364,7 @@ def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_k
 
 
 def _null_keys(bound: BoundQuery, batch: EventBatch, positions: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
-    while bound.inner is not None:
-        bound = bound.inner
+    bound = bound.chain[-1]
     positions, names = missing_keys(bound, batch, positions)
     return pa.table(
         {

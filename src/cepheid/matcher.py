@@ -419,13 +419,11 @@ class Matcher:
 def _require_bounded(bounds: Mapping[str, BoundQuery]) -> None:
     """Refuse queries that would keep ever more of a stream."""
     for name, bound in bounds.items():
-        one: BoundQuery | None = bound
-        while one is not None:
+        for one in bound.chain:
             try:
                 check(one, stream=True)
             except QueryError as error:
                 raise error.located(one.text, one.origin or name or None) from None
-            one = one.inner
 
 
 def _empty_of(schema: Any) -> Any:

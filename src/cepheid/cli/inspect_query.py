@@ -101,9 +101,8 @@ def _inspect(path: Path, schema: Path | None) -> _Inspected:
 
 def _require_runs(bound: BoundQuery) -> None:
     """Make the automata of a query, and of those that its events come from: what has none cannot run."""
-    if bound.inner is not None:
-        _require_runs(bound.inner)
-    build(bound)
+    for one in bound.chain[::-1]:
+        build(one)
 
 
 def _inspect_job(path: Path) -> _Inspected:

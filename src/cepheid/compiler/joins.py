@@ -27,8 +27,7 @@ def write_joins(
     Args:
         automaton: the plan, with its ``joins``.
         keyed: finds the keys.
-        registers: give out those that hold the events between which one must lie; fields of these rows are numbers of
-            registers until `placed_joins`.
+        registers: give out those that hold the events between which one must lie.
         keys, buffers: tables that grow.
         filters: gives, for an edge, the fields of a filter (register, comparator, two columns) as lists have them.
     """
@@ -50,18 +49,6 @@ def write_joins(
         rows.append([*row, n_sorted if sorts else -1])
         buffers.append([step.element, event_from, len(keys)])
     return rows
-
-
-def placed_joins(rows: list[list[int]], registers_at: int) -> list[list[int]]:
-    """The rows with fields in place of the numbers of registers, once it is known where these begin."""
-    placed = []
-    for row in rows:
-        made = list(row)
-        for place in (k.JOIN_AFTER, k.JOIN_BEFORE, k.JOIN_FILTER):
-            if made[place] >= 0:
-                made[place] += registers_at
-        placed.append(made)
-    return placed
 
 
 def neighbours_of(

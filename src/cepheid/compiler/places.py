@@ -14,12 +14,13 @@ def place_registers(
     absences: list[list[int]],
     ends: list[list[int]],
     lists: list[list[int]],
+    joins: list[list[int]],
 ) -> None:
     """Change, in all tables that name registers, their numbers into fields.
 
     Args:
         registers_at: the field of the first register.
-        tables, keys, absences, ends, lists: rows as `kernels.layout` says.
+        tables, keys, absences, ends, lists, joins: rows as `kernels.layout` says.
     """
 
     def place(row: list[int], source: int, argument: int) -> None:
@@ -46,6 +47,10 @@ def place_registers(
     for row in ends:
         if row[k.DROPPED] >= 0:
             row[k.DROPPED] += registers_at
+    for row in joins:
+        for at in (k.JOIN_AFTER, k.JOIN_BEFORE, k.JOIN_FILTER):
+            if row[at] >= 0:
+                row[at] += registers_at
     for row in lists:
         if row[k.FILTER_FIELD] >= 0:
             row[k.FILTER_FIELD] += registers_at

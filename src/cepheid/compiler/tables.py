@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cepheid.compiler.chain import chain_of
 from cepheid.compiler.hooked import Hooks, HookTable
 from cepheid.compiler.hosted import Hosted
-from cepheid.compiler.joins import NO_FILTER, neighbours_of, placed_joins, write_joins
+from cepheid.compiler.joins import NO_FILTER, neighbours_of, write_joins
 from cepheid.compiler.keys import KeyPart, Keys
 from cepheid.compiler.laid_out import laid_out
 from cepheid.compiler.load import Needs
@@ -193,7 +193,7 @@ class _Compiler:
                     *closers,
                 ]
             )
-        place_registers(registers_at, self.tables, self.keys, self.absences, self.ends, self.lists)
+        place_registers(registers_at, self.tables, self.keys, self.absences, self.ends, self.lists, joins)
         lists = list(self.lists)
         for starts in (automaton.starts, *automaton.further_starts):
             elements = 0
@@ -226,7 +226,7 @@ class _Compiler:
                 k.P_LISTS: lists,
                 k.P_LIST_EDGES: [[number] for number in self.list_edges],
                 k.P_BUFFERS: buffers,
-                k.P_JOINS: placed_joins(joins, registers_at),
+                k.P_JOINS: joins,
                 k.P_STATES: [*state_rows, run_state()] if automaton.strict else state_rows,
             },
         )

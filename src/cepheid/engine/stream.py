@@ -75,7 +75,7 @@ class Stream:
         self.n_late = 0
         self._bound = bound
         inner = replace(settings, evaluation=EAGER)
-        self._stages = [_stage(query, settings if query is bound else inner) for query in _innermost_first(bound)]
+        self._stages = [_stage(query, settings if query is bound else inner) for query in bound.chain[::-1]]
         self._read = attributes_read(self._stages[0].bound)
         self._events = events
 
@@ -263,10 +263,6 @@ class Stream:
             n_bytes=self.n_bytes,
             keys=keys if by_key else None,
         )
-
-
-def _innermost_first(bound: BoundQuery) -> list[BoundQuery]:
-    return [bound] if bound.inner is None else [*_innermost_first(bound.inner), bound]
 
 
 def _stage(bound: BoundQuery, settings: Settings) -> _Stage:

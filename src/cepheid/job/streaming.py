@@ -84,20 +84,21 @@ def require_possible(job: Job) -> None:
         JobError: the job asks for it.
     """
     model = job.model
-    others = ", ".join(f"[queries.{name}]" for name in job.sinks)
-    for place, problem, remedy in (
-        (("sink", "timed_out"), "what timed out is not told of streams", "leave [sink.timed_out] out")
-        if model.file_sink.timed_out is not None
-        else ((), "", ""),
-        (("queries",), f"a stream writes the matches of [query] alone, and {others} has a path", "leave path out")
-        if others
-        else ((), "", ""),
-    ):
-        if place:
-            span = job.place(*place)
-            raise JobError(problem, remedy=remedy, text=job.text if span else None, span=span, origin=job.origin)
+    if model.file_sink.timed_out is not None:
+        raise _misplaced(
+            job, ("sink", "timed_out"), "what timed out is not told of streams", "leave [sink.timed_out] out"
+        )
+    if job.sinks:
+        others = ", ".join(f"[queries.{name}]" for name in job.sinks)
+        problem = f"a stream writes the matches of [query] alone, and {others} has a path"
+        raise _misplaced(job, ("queries",), problem, "leave path out")
     if model.engine == "local":
         raise JobError("a stream runs on Spark", remedy="leave --engine local out", origin=job.origin)
+
+
+def _misplaced(job: Job, place: tuple[str, ...], problem: str, remedy: str) -> JobError:
+    span = job.place(*place)
+    return JobError(problem, remedy=remedy, text=job.text if span else None, span=span, origin=job.origin)
 
 
 def _depends_on(job: Job) -> dict[str, str]:

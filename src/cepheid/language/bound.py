@@ -207,6 +207,11 @@ class BoundQuery:
     identified: bool = False
     made: dict[object, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
+    @property
+    def chain(self) -> tuple[BoundQuery, ...]:
+        """The query itself, then the one whose matches are its events, and so on to the one that reads events."""
+        return (self,) if self.inner is None else (self, *self.inner.chain)
+
     def __getstate__(self) -> dict[str, object]:
         """The query alone."""
         return {**self.__dict__, "made": {}}

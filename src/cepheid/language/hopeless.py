@@ -73,8 +73,7 @@ def missing_type(bound: BoundQuery, present: Collection[str]) -> tuple[str, str 
         bound: the query.
         present: the types of the events.
     """
-    while bound.inner is not None:
-        bound = bound.inner
+    bound = bound.chain[-1]
     needed = always_bound(bound.pattern)
     for variable in bound.variables.values():
         if variable.name in needed and variable.types and not set(variable.types) & set(present):

@@ -248,12 +248,14 @@ class Joins:
 
     Attributes:
         evaluation: the plan that asks for it.
+        order: the elements in the order in which the plan takes them.
         trigger: the edge that takes that event, or only waits for it, where the match ends with a loop.
         steps: in their order.
         closes_with_loop: the last step is that loop, and ends with the arriving event.
     """
 
     evaluation: Evaluation
+    order: tuple[int, ...]
     trigger: int
     steps: tuple[Join, ...]
     closes_with_loop: bool

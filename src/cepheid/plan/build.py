@@ -21,17 +21,17 @@ from cepheid.plan.automaton import (
     Automaton,
     CountTest,
     Edge,
-    Element,
     Situation,
     State,
     Test,
 )
 from cepheid.plan.graph import build_graph
 from cepheid.plan.prefixes import has_prefixes
-from cepheid.plan.references import Reference, is_single, references
+from cepheid.plan.references import Reference, references
 from cepheid.plan.retention import closes, limits_of
 from cepheid.plan.sequence import parts_of
-from cepheid.plan.supported import require_elements, require_supported
+from cepheid.plan.sequence_elements import sequence_elements
+from cepheid.plan.supported import require_supported
 
 TAKEN, CLOSED = 0, 1  # phases of an element: an event of it is taken; it takes no more
 
@@ -97,14 +97,14 @@ class _Builder:
     def __init__(self, bound: BoundQuery) -> None:
         self.bound = bound
         self.any = bound.policy is Policy.ANY
-        self.elements: list[Element] = []
+        self.sequence = sequence_elements(bound)
+        self.positive = self.sequence.positive
+        self.position = {element.variable: element.index for element in self.positive}
         self.gaps: list[_Gap] = []
         self.conditions: list[_Condition] = []
-        self.constants: list[Conjunct] = []
         self.edges: list[Edge] = []
 
     def build(self) -> Automaton:
-        self._make_elements()
         self._place_conditions()
         n = len(self.positive)
         starts = self._edges_of_options(None, self._onward(0))
@@ -113,55 +113,21 @@ class _Builder:
             starts = sorted(starts, key=lambda number: self.edges[number].element)
         states = tuple(self._state(i) for i in range(n))
         window = self.bound.window
+        elements = (*self.positive, *self.sequence.negated)
         return Automaton(
             bound=self.bound,
-            elements=tuple(self.elements),
+            elements=elements,
             n_positive=n,
             states=states,
             edges=tuple(self.edges),
             starts=tuple(starts),
             partition=self.bound.partition,
             **limits_of(window),
-            constants=tuple(self.constants),
-            variables=tuple(self.elements),
+            constants=self.sequence.constants,
+            variables=elements,
         )
 
     # --- elements and conditions ------------------------------------------------------------------
-
-    def _make_elements(self) -> None:
-        positive: list[Element] = []
-        negated: list[tuple[Event, int]] = []
-        singles: dict[str, list[Conjunct]] = {}
-        self.cross: list[Conjunct] = []
-        for conjunct in self.bound.conjuncts:
-            if not conjunct.variables:
-                self.constants.append(conjunct)
-            elif is_single(conjunct):
-                singles.setdefault(conjunct.variables[0], []).append(conjunct)
-            else:
-                self.cross.append(conjunct)
-        for part in parts_of(self.bound.pattern):
-            if isinstance(part, Not):
-                assert isinstance(part.part, Event)
-                negated.append((part.part, len(positive)))
-                continue
-            event = part.part if isinstance(part, Repeat) else part
-            assert isinstance(event, Event)
-            assert event.name is not None
-            element = Element(len(positive), event.name, event.types, tuple(singles.get(event.name, ())))
-            if isinstance(part, Repeat):
-                element = replace(element, minimum=part.minimum, maximum=part.maximum, greedy=part.greedy)
-            positive.append(element)
-        self.positive = positive
-        self.position = {element.variable: element.index for element in positive}
-        self.elements = list(positive)
-        self.gap_events = negated
-        for event, _ in negated:
-            assert event.name is not None
-            self.elements.append(
-                Element(len(self.elements), event.name, event.types, tuple(singles.get(event.name, ())), negated=True)
-            )
-        require_elements(self.bound, len(self.elements))
 
     def _ready(self, reference: Reference, whole: bool) -> tuple[int, int]:
         """When what a reference reads is settled; ``whole``: a NOT reads all elements of a loop."""
@@ -177,22 +143,21 @@ class _Builder:
 
     def _place_conditions(self) -> None:
         of_gap: dict[str, list[Conjunct]] = {}
-        for conjunct in self.cross:
+        for conjunct in self.sequence.crossing:
             if conjunct.negated is not None:
                 of_gap.setdefault(conjunct.negated, []).append(conjunct)
                 continue
             ready = max(self._ready(r, whole=False) for r in references(conjunct.expression).values())
             self.conditions.append(_Condition(conjunct, ready))
-        for number, (event, before) in enumerate(self.gap_events):
-            assert event.name is not None
-            conditions = tuple(of_gap.get(event.name, ()))
+        for element, before in zip(self.sequence.negated, self.sequence.before, strict=True):
+            conditions = tuple(of_gap.get(element.variable, ()))
             moments = [
                 self._ready(r, whole=True)
                 for c in conditions
                 for r in references(c.expression).values()
                 if r.variable in self.position
             ]
-            self.gaps.append(_Gap(len(self.positive) + number, before, conditions, max(moments) if moments else None))
+            self.gaps.append(_Gap(element.index, before, conditions, max(moments) if moments else None))
 
     # --- steps ------------------------------------------------------------------------------------
 

@@ -49,11 +49,7 @@ class _Drawn:
             assert isinstance(event, Event)
             assert event.name is not None
             self.parts[event.name] = part
-        named = self.joins.evaluation
-        last = automaton.elements[automaton.n_positive - 1].variable
-        order = [*named.eager, *named.lazy, last] if self.joins.closes_with_loop else [*named.eager, last, *named.lazy]
-        numbers = {element.variable: element.index for element in automaton.elements}
-        self.order = [numbers[name] for name in order]
+        self.order = self.joins.order
         self.id = {element: place + 1 for place, element in enumerate(self.order)}
 
     def states(self) -> Iterator[State]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.tree import Event, Not, Repeat
 from cepheid.plan.automaton import (
     Absence,
     Accepting,
@@ -22,7 +21,6 @@ from cepheid.plan.automaton import (
     Automaton,
     CountTest,
     Edge,
-    Element,
     Join,
     Joins,
     Situation,
@@ -30,10 +28,9 @@ from cepheid.plan.automaton import (
     Test,
 )
 from cepheid.plan.evaluation import Evaluation
-from cepheid.plan.references import is_single, references
+from cepheid.plan.references import references
 from cepheid.plan.retention import limits_of
-from cepheid.plan.sequence import parts_of
-from cepheid.plan.supported import require_elements
+from cepheid.plan.sequence_elements import sequence_elements
 
 TAKEN, CLOSED = 0, 1  # phases of a variable in the order of the plan: an event of it is taken; it takes no more
 
@@ -66,14 +63,11 @@ class _Builder:
     def __init__(self, bound: BoundQuery, evaluation: Evaluation) -> None:
         self.bound = bound
         self.evaluation = evaluation
-        self.positive: list[Element] = []
-        self.negated: list[Element] = []
-        self.between: list[tuple[int, int]] = []  # the neighbours of each negated element
-        self.constants: list[Conjunct] = []
+        self.sequence = sequence_elements(bound)
+        self.positive = self.sequence.positive
         self.edges: list[Edge] = []
 
     def build(self) -> Automaton:
-        crossing = self._make_elements()
         numbers = {element.variable: element.index for element in self.positive}
         self.final = len(self.positive) - 1
         self.closes_with_loop = self.positive[self.final].loop
@@ -81,7 +75,7 @@ class _Builder:
         lazy = [numbers[name] for name in self.evaluation.lazy]
         self.order = [*eager, *lazy, self.final] if self.closes_with_loop else [*eager, self.final, *lazy]
         self.place = {element: place for place, element in enumerate(self.order)}
-        self._place_conditions(crossing, numbers)
+        self._place_conditions(numbers)
         entering, again = {}, {}
         for place, element in enumerate(self.order):
             entering[element] = self._add(self._edge(self.order[place - 1] if place else None, element))
@@ -94,19 +88,21 @@ class _Builder:
         for place, element in enumerate(eager):
             onward = trigger if element == last_eager else entering[eager[place + 1]]
             leaving[element] = (*((again[element],) if element in again else ()), onward)
+        elements = (*self.positive, *self.sequence.negated)
         return Automaton(
             bound=self.bound,
-            elements=(*self.positive, *self.negated),
+            elements=elements,
             n_positive=len(self.positive),
             states=tuple(self._state(element.index, leaving) for element in self.positive),
             edges=tuple(self.edges),
             starts=(entering[eager[0]] if eager else trigger,),
             partition=self.bound.partition,
             **limits_of(self.bound.window),
-            constants=tuple(self.constants),
-            variables=(*self.positive, *self.negated),
+            constants=self.sequence.constants,
+            variables=elements,
             joins=Joins(
                 evaluation=self.evaluation,
+                order=tuple(self.order),
                 trigger=trigger,
                 steps=tuple(self._join(element, entering[element], again.get(element)) for element in joined),
                 closes_with_loop=self.closes_with_loop,
@@ -115,48 +111,16 @@ class _Builder:
 
     # --- elements and conditions ------------------------------------------------------------------
 
-    def _make_elements(self) -> list[Conjunct]:
-        """Number the elements in the order of the pattern; gives the conditions between events."""
-        singles: dict[str, list[Conjunct]] = {}
-        crossing = []
-        for conjunct in self.bound.conjuncts:
-            if not conjunct.variables:
-                self.constants.append(conjunct)
-            elif is_single(conjunct):
-                singles.setdefault(conjunct.variables[0], []).append(conjunct)
-            else:
-                crossing.append(conjunct)
-        negated: list[tuple[Event, int]] = []
-        for part in parts_of(self.bound.pattern):
-            event = part.part if isinstance(part, Repeat | Not) else part
-            assert isinstance(event, Event)
-            assert event.name is not None
-            if isinstance(part, Not):
-                negated.append((event, len(self.positive)))
-                continue
-            element = Element(len(self.positive), event.name, event.types, tuple(singles.get(event.name, ())))
-            if isinstance(part, Repeat):
-                element = replace(element, minimum=part.minimum, maximum=part.maximum, greedy=part.greedy)
-            self.positive.append(element)
-        for event, before in negated:
-            assert event.name is not None
-            number = len(self.positive) + len(self.negated)
-            conditions = tuple(singles.get(event.name, ()))
-            self.negated.append(Element(number, event.name, event.types, conditions, negated=True))
-            self.between.append((before - 1, before))
-        require_elements(self.bound, len(self.positive) + len(self.negated))
-        return crossing
-
     def _ready(self, element: int, *, each: bool) -> tuple[int, int]:
         """When a variable is known: for a loop, with each of its events or at its end."""
         closed = self.positive[element].loop and not each
         return (self.place[element], CLOSED if closed else TAKEN)
 
-    def _place_conditions(self, crossing: list[Conjunct], numbers: dict[str, int]) -> None:
+    def _place_conditions(self, numbers: dict[str, int]) -> None:
         """Find the moment in the order of the plan from which each condition and each NOT can be tested."""
         self.conditions: list[tuple[Conjunct, tuple[int, int]]] = []
         against: dict[str, list[Conjunct]] = {}
-        for conjunct in crossing:
+        for conjunct in self.sequence.crossing:
             if conjunct.negated is not None:
                 against.setdefault(conjunct.negated, []).append(conjunct)
                 continue
@@ -167,7 +131,8 @@ class _Builder:
                 moments.append(self._ready(numbers[name], each=each))
             self.conditions.append((conjunct, max(moments)))
         self.gaps: list[_Gap] = []
-        for element, (left, right) in zip(self.negated, self.between, strict=True):
+        for element, right in zip(self.sequence.negated, self.sequence.before, strict=True):
+            left = right - 1
             conditions = tuple(against.get(element.variable, ()))
             names = {name for c in conditions for name in references(c.expression)} - {element.variable}
             read = [self._ready(numbers[name], each=False) for name in names]

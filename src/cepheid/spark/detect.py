@@ -251,6 +251,5 @@ def bind_to(
 
 
 def _require_runs(bound: BoundQuery) -> None:
-    if bound.inner is not None:
-        _require_runs(bound.inner)
-    prepare(bound)
+    for one in bound.chain[::-1]:
+        prepare(one)

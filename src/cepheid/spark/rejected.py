@@ -84,8 +84,7 @@ def rejected(events: Events, bound: BoundQuery) -> DataFrame:
     Raises:
         SchemaError: Spark cannot hand one of the columns to Python.
     """
-    while bound.inner is not None:
-        bound = bound.inner
+    bound = bound.chain[-1]
     declared, output = declared_schema_of(rejected_columns(events.schema.spark))
     return through(events.frame, RejectedEvents(bound, output), declared)
 

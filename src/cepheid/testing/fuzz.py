@@ -177,9 +177,13 @@ class OracleTooSlow(Exception):
 # --- the search -------------------------------------------------------------------------------------
 
 
-def some_of(random: Random) -> Features:
+SHARES = (0.15, 0.4, 0.8)
+"""How much of the language a query may use; one of these each time."""
+
+
+def some_of(random: Random, shares: Sequence[float] = SHARES) -> Features:
     """A part of the language: what is missing makes room for what is not, and for small queries."""
-    kept = random.choice((0.15, 0.4, 0.8))
+    kept = random.choice(shares)
     features = Features.NONE
     for feature in Features:
         if random.random() < (0.9 if feature in Features.WITHIN | Features.CROSS else kept):
@@ -192,18 +196,26 @@ def some_of(random: Random) -> Features:
 class Search:
     """Queries one after the other, each with several streams."""
 
-    def __init__(self, seed: int, n_streams: int = 10, always: Features = Features.NONE) -> None:
+    def __init__(
+        self,
+        seed: int,
+        n_streams: int = 10,
+        always: Features = Features.NONE,
+        shares: Sequence[float] = SHARES,
+    ) -> None:
         """Start.
 
         Args:
             seed: the same seed gives the same pairs.
             n_streams: streams for a query.
             always: what each query may use, beside another part of the language each time.
+            shares: how much of the language that part is.
         """
         self._random = Random(seed)
         self._choices = Seeded(self._random)
         self._n_streams = n_streams
         self._always = always
+        self._shares = shares
         self._features = always
         self._texts: set[str] = set()
         self.coverage = Coverage()
@@ -218,7 +230,7 @@ class Search:
 
     def query(self) -> EngineRoad | None:
         """The next query; None where it is drawn for the second time, or refused, which is counted."""
-        self._features = some_of(self._random) | self._always
+        self._features = some_of(self._random, self._shares) | self._always
         text = query_text(self._choices, self._features)
         room, timed_out = self._random.choice(ROOMS), self._random.random() < ALSO_TIMED_OUT
         if text in self._texts:

@@ -69,7 +69,8 @@ def detect_stream(
             remedy="ask for the outputs matches, late and rejected, or use a batch DataFrame",
             origin=bound.origin,
         )
-    _require_bounded(bound)
+    for one in bound.chain:
+        check(one, stream=True)
     whole = streamed.events.schema
     source = Source(spark.StructType(whole.spark.fields))
     keys = _keys(bound, source)
@@ -129,12 +130,6 @@ def detect_stream(
     return rows if asked is None else StreamOutputs.of(rows, {name: names[name].names for name in names})
 
 
-def _require_bounded(bound: BoundQuery) -> None:
-    check(bound, stream=True)
-    if bound.inner is not None:
-        _require_bounded(bound.inner)
-
-
 def _keys(bound: BoundQuery, source: Source) -> Keys | None:
     """The keys of which events with different values never meet; None where there are none that Spark computes."""
     if bound.inner is not None:
@@ -188,9 +183,7 @@ def _placed(
 ) -> DataFrame:
     """The events that can matter, with the number of their bucket."""
     frame = streamed.events.frame
-    innermost = bound
-    while innermost.inner is not None:
-        innermost = innermost.inner
+    innermost = bound.chain[-1]
     source = Source(spark.StructType(streamed.events.schema.spark.fields))
     conditions: list[Column] = []
     in_place = batch.in_place(innermost, keys)

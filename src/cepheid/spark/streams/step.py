@@ -139,7 +139,7 @@ class BucketStep:
 
     def _rejected(self, batch: EventBatch) -> Any:
         if REJECTED in self.outputs:
-            reasons = reasons_of(_innermost(self.bound), batch)
+            reasons = reasons_of(self.bound.chain[-1], batch)
             events = batch.table.select(self.columns.names)
             return told(events, reasons, self.outputs[REJECTED]) if reasons else None
         if len(batch.rejected):
@@ -210,9 +210,3 @@ def _tagged(name: str, table: Any, schema: Any) -> Any:
         else:
             columns.append(pa.nulls(table.num_rows, field.type))
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _innermost(bound: BoundQuery) -> BoundQuery:
-    while bound.inner is not None:
-        bound = bound.inner
-    return bound
