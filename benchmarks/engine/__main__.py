@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.engine import counted
+from benchmarks.engine import counted, many_keys
 from benchmarks.engine.events_file import write_in_child
 from benchmarks.engine.measure import N_TIMES, N_TIMES_QUICK
 from benchmarks.engine.one_core import pin
@@ -24,7 +24,7 @@ from benchmarks.engine.starts import starts
 from benchmarks.engine.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = (*WORKLOADS, counted.NAME)
+NAMES = (*WORKLOADS, *many_keys.NAMES, counted.NAME)
 """Of the workloads, in the order in which they run."""
 
 
@@ -32,6 +32,8 @@ def rows_of(name: str, folder: Path, *, quick: bool) -> list[Row]:
     """The rows of a workload, measured in a new process; its events lie in ``folder``."""
     if name == counted.NAME:
         command = [sys.executable, "-m", "benchmarks.engine.counted"]
+    elif name in many_keys.NAMES:
+        command = [sys.executable, "-m", "benchmarks.engine.many_keys", name]
     else:
         workload = WORKLOADS[name]
         events = write_in_child(ROOT, folder, workload.n_events(quick=quick), dense=workload.dense)

@@ -27,6 +27,7 @@ class Row:
         cpu_seconds: median CPU time, for starts.
         right: the right number of matches.
         quick: measured with ``--quick``.
+        held_bytes, held_bytes_before: what was held after a quiet window, and what that has to be; for streams.
     """
 
     workload: str
@@ -43,6 +44,8 @@ class Row:
     cpu_seconds: float | None = None
     right: int | None = None
     quick: bool = False
+    held_bytes: int | None = None
+    held_bytes_before: int | None = None
 
     def faults(self) -> list[str]:
         """What is not as it should be, in words."""
@@ -50,6 +53,10 @@ class Row:
         found = []
         if self.right is not None and self.matches != self.right:
             found.append(f"{name}: {self.matches:,} matches, {self.right:,} are right")
+        if self.held_bytes != self.held_bytes_before:
+            found.append(
+                f"{name}: {self.held_bytes:,} bytes are held after a quiet window, {self.held_bytes_before:,} before"
+            )
         if self.bar is None:
             return found
         if self.ratio is not None:
