@@ -1,0 +1,1 @@
+"""The techniques that decide how the engine works; none imports another."""

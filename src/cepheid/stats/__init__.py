@@ -1,0 +1,1 @@
+"""What is known of a stream: estimates over a sliding window, and formulas of queues."""
