@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cepheid.events.schema import Schema
 from cepheid.events.types import BOOL, FLOAT, INT, TEXT, DataType
@@ -153,7 +153,8 @@ class Case:
         """The query, bound to a schema of the attributes that the events have."""
         fields = {"kind": TEXT, "ts": INT, "k": INT, "x": INT, **inferred(stream(self.events).events), **self.fields}
         schema = Schema(fields=fields, time="ts", time_unit="s", type="kind")
-        return bind(parse(self.query), schema, catalog=self.catalog, text=self.query)
+        sources = {n: replace(s, source=self.stores.get(n)) for n, s in self.catalog.stores.items()}
+        return bind(parse(self.query), schema, catalog=replace(self.catalog, stores=sources), text=self.query)
 
 
 def all_names(case: Case) -> dict[OracleEvent, str]:

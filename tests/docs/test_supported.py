@@ -15,7 +15,7 @@ from tests.docs.blocks import ROOT
 
 SCHEMA = Schema({"ts": TIMESTAMP, "kind": TEXT, "k": TEXT, "x": FLOAT}, time="ts", type="kind", types=("A", "B", "C"))
 CATALOG = cep.Catalog(
-    stores={"limits": cep.Store("limits", key=(TEXT,), fields={"": FLOAT})},
+    stores={"limits": cep.Store("limits", key=(TEXT,), fields={"": FLOAT}, source={})},
     queries={"rise": cep.Query.parse("SEQ(A a, A b) WHERE a.x < b.x WITHIN 1 min")},
 )
 

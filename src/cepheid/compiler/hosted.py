@@ -21,6 +21,7 @@ class Hosted:
         aggregates: the operands after those, which the kernel has computed.
         aggregate_types: their types.
         type: of the value.
+        is_remote: it is a whole condition, and looks something up in a remote store.
     """
 
     expression: Expression
@@ -29,6 +30,7 @@ class Hosted:
     aggregates: tuple[Aggregate, ...]
     aggregate_types: tuple[DataType, ...]
     type: DataType
+    is_remote: bool = False
 
     @property
     def n_indices(self) -> int:

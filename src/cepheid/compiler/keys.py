@@ -11,7 +11,7 @@ from cepheid.kernels import layout as k
 from cepheid.language.bound import Conjunct
 from cepheid.language.tree import Attribute, Compare, Expression, walk
 from cepheid.plan.automaton import Automaton, Edge, Element, Join, Test
-from cepheid.plan.references import references
+from cepheid.plan.references import has_remote, references
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Keys:
         """What an equality between the arriving event and an earlier single event gives as a key, if it is one."""
         expression = test.conjunct.expression
         if not isinstance(expression, Compare) or expression.operator != "=" or edge.source is None:
+            return None
+        if has_remote(expression) is not None:
             return None
         taken = self.automaton.elements[edge.element]
         sides = []

@@ -46,7 +46,7 @@ from cepheid.language.tree import (
     Negative,
 )
 from cepheid.plan.automaton import Automaton, Test
-from cepheid.plan.references import references
+from cepheid.plan.references import has_remote, references
 
 COMPARATORS = {"=": k.EQ, "<>": k.NE, "<": k.LT, "<=": k.LE, ">": k.GT, ">=": k.GE}
 INT_OPS = {"+": k.ADD_INT, "-": k.SUB_INT, "*": k.MUL_INT, "%": k.MOD_INT}
@@ -96,8 +96,11 @@ class Lowering:
         expression = test.conjunct.expression
         scope = Scope(self.elements, self.registers, test.situation, references(expression))
         first = len(self.tables.code)
-        fused = self._fused(expression, scope)
-        if not fused:
+        remote = has_remote(expression) is not None
+        fused = not remote and self._fused(expression, scope)
+        if remote:  # as a whole, so that it is known or not known as a whole
+            self._host(expression, scope, INT_SHAPE)
+        elif not fused:
             self._emit_as(expression, scope, INT_SHAPE)
         wheels = self.tables.iterated
         n_iterated = len(scope.iterated)
@@ -265,7 +268,8 @@ class Lowering:
         for aggregate in aggregates:
             self._aggregate(aggregate, scope)
         types = tuple(self._type(aggregate) for aggregate in aggregates)
-        hosted = Hosted(expression, events, of_groups, aggregates, types, self._type(expression))
+        remote = has_remote(expression) is not None
+        hosted = Hosted(expression, events, of_groups, aggregates, types, self._type(expression), remote)
         if hosted not in self.tables.hosted:
             self.tables.hosted.append(hosted)
         self._op(k.HOST, self.tables.hosted.index(hosted), len(events) + len(of_groups) + len(aggregates))

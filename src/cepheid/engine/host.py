@@ -14,6 +14,7 @@ from cepheid.compiler.requests import Register, Shape, detached, shape_of
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate
 from cepheid.engine.aggregates import aggregated, counted
+from cepheid.engine.elements import RemoteData
 from cepheid.engine.pool import Pool
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
@@ -37,7 +38,14 @@ class Host:
     registered function is not called again for the same events as long as there is room.
     """
 
-    def __init__(self, compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, pool: Pool) -> None:
+    def __init__(
+        self,
+        compiled: CompiledPlan,
+        batch: EventBatch,
+        events: KernelEvents,
+        pool: Pool,
+        remote: RemoteData | None = None,
+    ) -> None:
         """Make the kernel of ``pool`` call this host.
 
         Args:
@@ -45,7 +53,9 @@ class Host:
             batch: the events.
             events: the same as the kernel sees them.
             pool: the kernel's arrays; the host reads operands from its stack, and writes results there.
+            remote: what is known of remote stores; None: nothing yet.
         """
+        self._remote = RemoteData(compiled.automaton.bound) if remote is None else remote
         self._bound = compiled.automaton.bound
         self._hosted = compiled.hosted
         self._batch = batch
@@ -134,10 +144,17 @@ class Host:
         def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
             if isinstance(node, Aggregate):
                 return aggregates[node]
-            assert isinstance(node, Attribute), "what is remote is refused before"
+            if isinstance(node, Remote):
+                return self._remote.column(node, resolve)
             assert node.variable is not None
             return self._row(node, indices[node.variable, node.at])
 
+        if hosted.is_remote:
+            while unknown := self._remote.unknown(hosted.expression, resolve):
+                for elements, key in unknown:
+                    elements.ask([key])
+                for elements, key in unknown:
+                    elements.wait(key)
         try:
             column = evaluate(hosted.expression, resolve, 1, self._bound.catalog.functions)
         except DataError as error:

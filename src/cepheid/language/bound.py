@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
 from cepheid.language.tree import Expression, Pattern, Policy, Query, Skip
+from cepheid.ports.stores import StoreSource
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,14 @@ class Store:
     Attributes:
         key: the types of the parts of the key.
         fields: field -> type. An element without fields has the one entry ``""``.
+        source: where its elements come from when the query is run: a `cepheid.ports.stores.AsksStore`, or a mapping
+            from key to element. None where the store is only declared, which is enough to check a query.
     """
 
     name: str
     key: tuple[DataType, ...]
     fields: Mapping[str, DataType]
+    source: StoreSource | None = None
 
 
 class Written(Protocol):

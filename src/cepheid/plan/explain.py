@@ -68,7 +68,7 @@ def _explain_eager(bound: BoundQuery) -> Explanation:
 
 
 def _before_the_engine(conjunct: Conjunct) -> bool:
-    return is_single(conjunct) and has_remote(conjunct.expression) is None
+    return is_single(conjunct)
 
 
 # --- the automaton ------------------------------------------------------------------------------------

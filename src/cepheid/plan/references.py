@@ -50,8 +50,8 @@ def references(expression: Expression) -> dict[str, Reference]:
 
 
 def is_single(conjunct: Conjunct) -> bool:
-    """Whether a conjunct is about one event, so that it can be evaluated column-wise before the engine."""
-    if len(conjunct.variables) != 1:
+    """Whether a conjunct is about one event alone, so that it can be evaluated column-wise before the engine."""
+    if len(conjunct.variables) != 1 or has_remote(conjunct.expression) is not None:
         return False
     (reference,) = references(conjunct.expression).values()
     return reference.single and not (reference.prev or reference.first or reference.last or reference.aggregated)

@@ -54,20 +54,20 @@ SCHEMA = Schema(
 )
 """The events of every example."""
 
-CATALOG = Catalog(
-    stores={
-        "levels": Store("levels", (INT,), {"top": INT, "known": set_of(INT)}),
-        "pairs": Store("pairs", (INT, INT), {"": INT}),
-    },
-    functions=REGISTERED,
-)
-"""The stores that queries with `Features.REMOTE` read, and the functions that some with `Features.FUNCTIONS` call."""
-
 STORES: Mapping[str, Mapping[object, object]] = {
     "levels": {1: {"top": 2, "known": frozenset({0, 1})}, 2: {"top": None}},
     "pairs": {(1, 1): 1, (1, 2): 0},
 }
 """What these stores hold; keys are missing, fields too, and one is NULL."""
+
+CATALOG = Catalog(
+    stores={
+        "levels": Store("levels", (INT,), {"top": INT, "known": set_of(INT)}, STORES["levels"]),
+        "pairs": Store("pairs", (INT, INT), {"": INT}, STORES["pairs"]),
+    },
+    functions=REGISTERED,
+)
+"""The stores that queries with `Features.REMOTE` read, and the functions that some with `Features.FUNCTIONS` call."""
 
 
 @dataclass(frozen=True)

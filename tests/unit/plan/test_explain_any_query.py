@@ -18,7 +18,7 @@ from cepheid.plan.draw import to_mermaid, to_svg, to_text
 from cepheid.plan.explain import explain
 from cepheid.plan.explanation import EdgeKind, Explanation
 from cepheid.plan.reachable import N_MAX_STATES, Detail, reachable
-from cepheid.plan.references import has_remote, is_single, references
+from cepheid.plan.references import is_single, references
 from cepheid.testing.oracle import match
 from cepheid.testing.strategies import Example, Features, examples, queries
 
@@ -82,7 +82,7 @@ def compared(bound: BoundQuery, names: set[str]) -> Iterator[str]:
         in_groups = any(bound.variables[name].groups for name in conjunct.variables)
         # Of the first element of a loop, prev and running aggregates are absent.
         on_those_before = any(r.prev or (r.single and (r.aggregated or r.first or r.last)) for r in read)
-        on_one_event = is_single(conjunct) and has_remote(conjunct.expression) is None
+        on_one_event = is_single(conjunct)
         if conjunct.negated or not conjunct.variables or in_groups or on_those_before or on_one_event:
             continue
         if names >= set(conjunct.variables):

@@ -1,0 +1,227 @@
+"""Elements of remote stores as a run knows them: asked for once, kept, and read by conditions as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.compiler.columnwise.casts import as_type
+from cepheid.compiler.columnwise.python_values import column_from, python_values
+from cepheid.compiler.vector import Resolve, evaluate
+from cepheid.errors import DataError
+from cepheid.events.arrow_types import arrow_type
+from cepheid.events.column import AnyColumn, ArrowColumn, Column, all_absent
+from cepheid.events.types import DataType, Kind
+from cepheid.language.bound import BoundQuery, Store
+from cepheid.language.tree import Expression, Remote, children
+from cepheid.ports.stores import AsksStore, Element, Key
+
+MOST_ELEMENTS: Final = 1 << 20
+"""Elements that are kept of each store; beyond, those that came first are forgotten, and asked for again if needed."""
+
+
+class Elements:
+    """What is known of one store.
+
+    Attributes:
+        store: as it was declared, with its source.
+        n_asked: keys that were asked for.
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Know nothing.
+
+        Raises:
+            DataError: the store has no source.
+        """
+        if store.source is None:
+            raise DataError(
+                f"the query reads the store {store.name}, and nothing says where its elements come from",
+                remedy=f"declare it with a source: Store({store.name!r}, ..., source=...)",
+            )
+        self.store = store
+        self.n_asked = 0
+        self._source = store.source
+        self._known: dict[Key, Element] = {}
+        self._open: dict[Key, None] = {}
+
+    @property
+    def n_open(self) -> int:
+        """Keys that were asked for, and have no answer yet."""
+        return len(self._open)
+
+    def knows(self, key: Key) -> bool:
+        """Whether the element is there, or known not to be."""
+        return not isinstance(self._source, AsksStore) or None in key or key in self._known
+
+    def of(self, key: Key) -> Element:
+        """The element under a key that is known."""
+        if None in key:
+            return None
+        if isinstance(self._source, AsksStore):
+            return self._known[key]
+        return self._source.get(key[0] if len(key) == 1 else key)
+
+    def ask(self, keys: Sequence[Key]) -> None:
+        """Ask for elements that are neither known nor asked for yet."""
+        new = [key for key in dict.fromkeys(keys) if not self.knows(key) and key not in self._open]
+        if new:
+            assert isinstance(self._source, AsksStore)
+            self._open.update(dict.fromkeys(new))
+            self.n_asked += len(new)
+            self._source.ask(new)
+
+    def poll(self) -> int:
+        """Take the answers that have come; their number."""
+        if not self._open:
+            return 0
+        assert isinstance(self._source, AsksStore)
+        return self._take(self._source.answers())
+
+    def wait(self, key: Key) -> None:
+        """Wait until an element is known.
+
+        Raises:
+            DataError: the store gives up.
+        """
+        self.ask([key])
+        while not self.knows(key):
+            assert isinstance(self._source, AsksStore)
+            self.wait_for_any([key])
+
+    def wait_for_any(self, keys: Sequence[Key]) -> None:
+        """Wait until one of some keys that were asked for is known.
+
+        Raises:
+            DataError: the store gives up.
+        """
+        assert isinstance(self._source, AsksStore)
+        self._take(self._source.wait(keys))
+        if not any(self.knows(key) for key in keys):
+            shown = ", ".join(map(_shown, keys[:3])) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
+            raise DataError(
+                f"the store {self.store.name} gives no answer for {shown}",
+                remedy="see whether it can be reached, or let it answer None for what it does not have",
+            )
+
+    def _take(self, answers: Mapping[Key, Element]) -> int:
+        for key, element in answers.items():
+            self._open.pop(key, None)
+            self._known[key] = element
+        while len(self._known) > MOST_ELEMENTS:
+            del self._known[next(iter(self._known))]
+        return len(answers)
+
+
+class RemoteData:
+    """The elements of all stores that a query reads."""
+
+    def __init__(self, bound: BoundQuery) -> None:
+        """Know nothing. A store is looked at when it is first read."""
+        self._bound = bound
+        self._stores: dict[str, Elements] = {}
+
+    def of(self, name: str) -> Elements:
+        """What is known of a store.
+
+        Raises:
+            DataError: it has no source.
+        """
+        if name not in self._stores:
+            self._stores[name] = Elements(self._bound.catalog.stores[name])
+        return self._stores[name]
+
+    def poll(self) -> int:
+        """Take the answers that have come; their number."""
+        return sum(elements.poll() for elements in self._stores.values())
+
+    @property
+    def n_open(self) -> int:
+        """Keys that were asked for, and have no answer yet."""
+        return sum(elements.n_open for elements in self._stores.values())
+
+    def unknown(self, expression: Expression, resolve: Resolve) -> list[tuple[Elements, Key]]:
+        """The look-ups of an expression that wait for an element, each once; one whose key waits is left out.
+
+        Args:
+            expression: of one row.
+            resolve: gives the columns of events and aggregates, and of look-ups (`column`).
+        """
+        if isinstance(expression, Remote):
+            found = [one for part in expression.key for one in self.unknown(part, resolve)]
+            if found:
+                return found
+            elements, key = self.of(expression.store), self._key(expression, resolve)
+            return [] if key is None or elements.knows(key) else [(elements, key)]
+        found = []
+        for child in children(expression):
+            found += [one for one in self.unknown(child, resolve) if one not in found]  # type: ignore[arg-type]
+        return found
+
+    def column(self, node: Remote, resolve: Resolve) -> AnyColumn:
+        """What a look-up gives whose element is known, as a column of one row.
+
+        Raises:
+            DataError: the value is not of the declared type.
+        """
+        dtype = self._bound.types[node]
+        key = self._key(node, resolve)
+        if key is None:
+            return _absent_column(dtype)
+        value: object = self.of(node.store).of(key)
+        origin = f"the store {node.store}"
+        for name in node.path:
+            if value is not None and not isinstance(value, Mapping):
+                raise DataError(
+                    f"{origin} gave {_shown(value)}, which has no field {name}",
+                    remedy="let it give a mapping of fields, or None where it has no element",
+                )
+            value = None if value is None else value.get(name)
+        return _column(value, dtype, origin)
+
+    def _key(self, node: Remote, resolve: Resolve) -> Key | None:
+        """The key of a look-up in one row; None where a part of it is absent."""
+        parts: list[object] = []
+        for part, dtype in zip(node.key, self.of(node.store).store.key, strict=True):
+            column = evaluate(part, resolve, 1, self._bound.catalog.functions)
+            assert isinstance(column, Column), "bind lets only scalars be keys"
+            if column.absent is not None and column.absent[0]:
+                return None
+            parts += python_values(as_type(column, dtype))
+        return tuple(parts)
+
+
+def _column(value: object, dtype: DataType, origin: str) -> AnyColumn:
+    if dtype.kind not in (Kind.SET, Kind.LIST):
+        return column_from([value], dtype, origin)
+    assert dtype.element is not None
+    if value is None:
+        if dtype.kind is Kind.LIST:
+            return ArrowColumn(pa.nulls(1, arrow_type(dtype)), dtype)
+        value = ()
+    try:
+        members = list(value)  # type: ignore[call-overload]
+    except TypeError:
+        members = None
+    if members is None or isinstance(value, str):
+        raise DataError(
+            f"{origin} gave {_shown(value)} ({type(value).__name__}), which is no {dtype}",
+            remedy=f"let it give a {dtype}, or declare the type that it gives",
+        )
+    column_from(members, dtype.element, origin)  # each is of the type
+    return ArrowColumn(pa.array([members], arrow_type(dtype)), dtype)
+
+
+def _absent_column(dtype: DataType) -> AnyColumn:
+    """A look-up under an absent key, as a column of one row."""
+    if dtype.kind in (Kind.SET, Kind.LIST):
+        return ArrowColumn(pa.nulls(1, arrow_type(dtype)), dtype, np.ones(1, np.bool_))
+    return all_absent(dtype, 1)
+
+
+def _shown(value: object) -> str:
+    text = repr(value[0] if isinstance(value, tuple) and len(value) == 1 else value)
+    return text if len(text) <= 60 else text[:57] + "..."
