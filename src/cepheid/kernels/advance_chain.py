@@ -60,6 +60,7 @@ from cepheid.kernels.layout import (
     M_ROW,
     M_ROWS,
     M_STAGE,
+    M_STOP,
     M_TAIL,
     NO_ROW,
     OUTPUT_FULL,
@@ -141,7 +142,7 @@ def _add(
 
 @kernel(entry=True)
 def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) -> int:
-    """Step over the rest of the batch.
+    """Step over the batch up to `M_STOP`.
 
     Args:
         chain: as `chain` says.
@@ -149,7 +150,7 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
     Returns:
         DONE, or POOL_FULL, OUTPUT_FULL: make room and call again.
     """
-    n, base = pool[M_N_EVENTS], pool[M_BASE]
+    n, stop, base = pool[M_N_EVENTS], pool[M_STOP], pool[M_BASE]
     within, keep = plan[P_WITHIN], plan[P_KEEP]
     if within < 0:
         within = INT_MAX
@@ -166,7 +167,7 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
     code = DONE
     time, stepped = 0, False
     guards = GUARDED and may_drop(pool)
-    while i < n:
+    while i < stop:
         fit = ints[at(FIT_COLUMN * n + i)]
         if fit == 0:
             i += 1

@@ -40,6 +40,7 @@ from cepheid.kernels.layout import (
     KEPT_NEXT,
     KEPT_TIME,
     KEPT_WIDTH,
+    LATE_FROM,
     LENGTH_SHIFT,
     M_BASE,
     M_CAPACITY,
@@ -61,6 +62,7 @@ from cepheid.kernels.layout import (
     M_TAIL,
     M_TRIGGER,
     MADE_FROM,
+    N_LATE,
     NO_MORE,
     OUTPUT_FULL,
     P_BUFFERS,
@@ -147,7 +149,7 @@ def _begin(row_id: int, step: int, plan: Ints, pool: Ints, ints: Ints, nulls: By
     if plan[join + JOIN_SORTED] >= 0:
         first, last = range_for(join, row, plan, pool, ints)
         pool[at + J_KEY] = last
-        pool[at + J_CURSOR] = first if first < last else NO_MORE
+        pool[at + J_CURSOR] = first if first < last else pool[M_KEPT_CAPACITY]
         return
     key, known = key_of(plan[join + JOIN_KEYS_FROM], plan[join + JOIN_KEYS_TO], row, plan, pool, ints, nulls)
     if not known:
@@ -179,21 +181,42 @@ def _begin(row_id: int, step: int, plan: Ints, pool: Ints, ints: Ints, nulls: By
 
 @kernel()
 def _next_entry(at: int, join: int, row: int, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The same where the events of a step are found in the order of a value."""
+    """The same where the events of a step are found in the order of a value: those in a range, then the late ones."""
     after, before = plan[join + JOIN_AFTER], plan[join + JOIN_BEFORE]
     lower = pool[row + after] if after >= 0 else -1
     upper = pool[row + before] if before >= 0 else INT_MAX
     within, time = plan[P_WITHIN], _time_of(pool[M_TRIGGER], pool, ints)
-    kept, mask, tail = pool[M_KEPT], pool[M_KEPT_CAPACITY] - 1, pool[M_KEPT_TAIL]
-    entries = entries_of(join, plan, pool) + SORTED_FROM
-    for entry in range(pool[at + J_CURSOR], pool[at + J_KEY]):
-        cursor = pool[entries + 2 * entry + 1]
+    capacity, tail = pool[M_KEPT_CAPACITY], pool[M_KEPT_TAIL]
+    kept, area = pool[M_KEPT], entries_of(join, plan, pool)
+    entry, last = pool[at + J_CURSOR], pool[at + J_KEY]
+    if entry < capacity:
+        while entry < last:
+            cursor = pool[area + SORTED_FROM + 2 * entry + 1]
+            entry += 1
+            if cursor < tail:
+                continue
+            place = kept + (cursor & (capacity - 1)) * KEPT_WIDTH
+            tried = pool[place + KEPT_EVENT]
+            if lower < tried < upper and (within < 0 or time - pool[place + KEPT_TIME] <= within):
+                pool[at + J_CURSOR] = entry
+                return cursor
+        entry = capacity
+    places = pool[M_INT_NULLS]
+    tests = ints[places + plan[join + JOIN_ROW_COLUMN]] < 0
+    value, comparator = pool[row + plan[join + JOIN_FILTER]], plan[join + JOIN_COMPARATOR]
+    late, n_late = area + LATE_FROM, pool[area + N_LATE]
+    while entry - capacity < n_late:
+        found = late + 2 * (entry - capacity)
+        entry += 1
+        if tests and not compare_ints(comparator, value, pool[found]):
+            continue
+        cursor = pool[found + 1]
         if cursor < tail:
             continue
-        place = kept + (cursor & mask) * KEPT_WIDTH
+        place = kept + (cursor & (capacity - 1)) * KEPT_WIDTH
         tried = pool[place + KEPT_EVENT]
         if lower < tried < upper and (within < 0 or time - pool[place + KEPT_TIME] <= within):
-            pool[at + J_CURSOR] = entry + 1
+            pool[at + J_CURSOR] = entry
             return cursor
     pool[at + J_CURSOR] = NO_MORE
     return NO_MORE

@@ -103,13 +103,15 @@ MAX_SLOTS = 62
 M_SLOTS = M_HOST + 3  # what a match of a group under NOT binds, as operands name it
 M_GROUPS = M_SLOTS + MAX_SLOTS  # where the matches of groups under NOT are told in `ints`, or -1: see below
 M_TRIGGER = M_GROUPS + 1  # the event for which events that were kept are joined
-M_STOP = M_TRIGGER + 1  # `advance_lazy` stops before the event at this index
+M_STOP = M_TRIGGER + 1  # `advance_lazy` and `advance_chain` stop before the event at this index
 M_QUIET = M_TRIGGER + 2  # the event at this index is the first for which it joins
 M_ROOT = M_TRIGGER + 3  # J_STEP and those after it, of the partial match that has no event
 M_HOOKS = M_ROOT + 4  # where what is kept for policies begins: see `hook_layout`
 M_SORTED = M_ROOT + 5  # where the entries of steps begin that find events in the order of a value
-SORTED_FROM = 2  # before them: how many there are, or UNSORTED; how many of them mattered when they were last looked at
+N_SORTED, N_LATE = 0, 1  # before them: how many there are, or UNSORTED; how many came since they were last put in order
 UNSORTED = -1
+LATE_FROM, MOST_LATE = 2, 32  # then the entries that did, as they came
+SORTED_FROM = LATE_FROM + 2 * MOST_LATE
 POOL_HEADER = M_SORTED + 1
 
 # --- columns of the events, in `ints` --------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Events that were kept, in the order of a value: those that a range holds are found without a look at the others.
 
-For each step of P_JOINS that has such an order, the pool has the number of its entries, how many of them mattered when
-that was last looked at, and the entries: a value, and the place of the event among those kept. Entries of events that
-are forgotten stay until they are as many as the others.
+For each step of P_JOINS that has such an order, the pool has entries: a value, and the place of the event among those
+kept. Those that came last lie in no order; when they are so many that looking through them would tell, they are put
+among the others, and those of events that are forgotten are left out. So an event moves few entries: to put each in its
+place at once took ten times as long with 400 of them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from cepheid.kernels.layout import (
     KEPT_BUFFER,
     KEPT_EVENT,
     KEPT_WIDTH,
+    LATE_FROM,
     LE,
     LT,
     M_BASE,
@@ -31,6 +33,9 @@ from cepheid.kernels.layout import (
     M_KEPT_TAIL,
     M_N_EVENTS,
     M_SORTED,
+    MOST_LATE,
+    N_LATE,
+    N_SORTED,
     P_JOINS,
     P_N_BUFFERS,
     P_N_JOINS,
@@ -39,9 +44,6 @@ from cepheid.kernels.layout import (
     Bytes,
     Ints,
 )
-
-FEWEST = 32
-"""So few entries are not looked through for forgotten ones."""
 
 
 @kernel(inline=True)
@@ -52,16 +54,58 @@ def entries_of(join: int, plan: Ints, pool: Ints) -> int:
 
 @kernel()
 def _first_from(at: int, n: int, value: int, after_equal: int, pool: Ints) -> int:
-    """The first of ``n`` entries with at least a value, or, where ``after_equal``, with more."""
-    low, high = 0, n
-    while low < high:
-        middle = (low + high) >> 1
-        found = pool[at + SORTED_FROM + 2 * middle]
-        if found < value or (after_equal and found == value):
-            low = middle + 1
+    """The first of ``n`` entries in order with at least a value, or, where ``after_equal``, with more."""
+    first, left = 0, n
+    while left > 0:  # no branch on values: which way it goes cannot be foreseen
+        half = (left + 1) >> 1
+        found = pool[at + SORTED_FROM + 2 * (first + half - 1)]
+        first += half * ((found < value) | ((found == value) & (after_equal == 1)))
+        left -= half
+    return first
+
+
+@kernel()
+def _sort_late(at: int, tail: int, pool: Ints) -> int:
+    """Put the late entries at ``at`` in order, without those of forgotten events; how many are left."""
+    late, n = at + LATE_FROM, 0
+    for e in range(late, late + 2 * pool[at + N_LATE], 2):
+        value, kept = pool[e], pool[e + 1]
+        if kept < tail:
+            continue
+        to = late + 2 * n
+        while to > late and pool[to - 2] > value:
+            pool[to] = pool[to - 2]
+            pool[to + 1] = pool[to - 1]
+            to -= 2
+        pool[to] = value
+        pool[to + 1] = kept
+        n += 1
+    return n
+
+
+@kernel()
+def _merge_late(at: int, tail: int, pool: Ints) -> None:
+    """Put the late entries among the others, and leave out those of forgotten events."""
+    n_late = _sort_late(at, tail, pool)
+    first = at + SORTED_FROM
+    end = first  # of those that are left
+    for e in range(first, first + 2 * pool[at + N_SORTED], 2):
+        value, kept = pool[e], pool[e + 1]
+        pool[end] = value
+        pool[end + 1] = kept
+        end += 2 * (kept >= tail)
+    to, late = end + 2 * n_late, at + LATE_FROM + 2 * n_late
+    pool[at + N_SORTED], pool[at + N_LATE] = (to - first) >> 1, 0
+    while late > at + LATE_FROM:
+        to -= 2
+        if end > first and pool[end - 2] > pool[late - 2]:
+            end -= 2
+            pool[to] = pool[end]
+            pool[to + 1] = pool[end + 1]
         else:
-            high = middle
-    return low
+            late -= 2
+            pool[to] = pool[late]
+            pool[to + 1] = pool[late + 1]
 
 
 @kernel()
@@ -80,24 +124,13 @@ def sort_in(kept: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> None
     null_place = ints[pool[M_INT_NULLS] + column]
     if null_place >= 0 and nulls[null_place * n_events + i]:
         return  # NULL is in no range
-    value = ints[(FIRST_COLUMN + column) * n_events + i]
     at = entries_of(join, plan, pool)
-    n = pool[at]
-    if n >= 2 * max(FEWEST, pool[at + 1]) or n == capacity:
-        living = 0
-        for e in range(at + SORTED_FROM, at + SORTED_FROM + 2 * n, 2):
-            if pool[e + 1] >= tail:
-                pool[at + SORTED_FROM + 2 * living] = pool[e]
-                pool[at + SORTED_FROM + 2 * living + 1] = pool[e + 1]
-                living += 1
-        n = living
-        pool[at + 1] = n
-    to = at + SORTED_FROM + 2 * _first_from(at, n, value, 1, pool)
-    for e in range(at + SORTED_FROM + 2 * n - 1, to - 1, -1):
-        pool[e + 2] = pool[e]
-    pool[to] = value
-    pool[to + 1] = kept
-    pool[at] = n + 1
+    if pool[at + N_LATE] == MOST_LATE:
+        _merge_late(at, tail, pool)
+    late = at + LATE_FROM + 2 * pool[at + N_LATE]
+    pool[late] = ints[(FIRST_COLUMN + column) * n_events + i]
+    pool[late + 1] = kept
+    pool[at + N_LATE] += 1
 
 
 @kernel()
@@ -106,8 +139,11 @@ def sort_kept(plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> None:
     some = False
     for step in range(plan[P_N_JOINS]):
         join = plan[P_JOINS] + step * JOIN_WIDTH
-        if plan[join + JOIN_SORTED] >= 0 and pool[entries_of(join, plan, pool)] == UNSORTED:
-            pool[entries_of(join, plan, pool)] = 0
+        if plan[join + JOIN_SORTED] < 0:
+            continue
+        at = entries_of(join, plan, pool)
+        if pool[at + N_SORTED] == UNSORTED:
+            pool[at + N_SORTED] = pool[at + N_LATE] = 0
             some = True
     if some:  # all are, where one is
         for kept in range(pool[M_KEPT_TAIL], pool[M_KEPT_HEAD]):
@@ -116,9 +152,12 @@ def sort_kept(plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> None:
 
 @kernel()
 def range_for(join: int, row: int, plan: Ints, pool: Ints, ints: Ints) -> tuple[int, int]:
-    """The entries, from and to before, that fulfil the first condition of a step with a row; all, if it may be NULL."""
+    """The entries in order, from and to before, that fulfil the first condition of a step with a row.
+
+    All, where it may be NULL.
+    """
     at = entries_of(join, plan, pool)
-    n = pool[at]
+    n = pool[at + N_SORTED]
     if ints[pool[M_INT_NULLS] + plan[join + JOIN_ROW_COLUMN]] >= 0:
         return 0, n
     value, comparator = pool[row + plan[join + JOIN_FILTER]], plan[join + JOIN_COMPARATOR]
