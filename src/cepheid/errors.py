@@ -177,3 +177,7 @@ class SetupError(CepheidError):
 
 class CapacityError(CepheidError):
     """A cap was reached (``max_partial_matches``) whose policy is to stop."""
+
+
+class NetworkError(CepheidError):
+    """A network of sites, or a workload on it, that no plan can be made for."""

