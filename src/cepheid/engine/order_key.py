@@ -48,6 +48,22 @@ def order_keys(batch: EventBatch, matches: Matches) -> list[str]:
     return keys
 
 
+def identities(batch: EventBatch) -> list[bytes]:
+    """What tells each event from all others, as bytes that sort as the order keys do.
+
+    Args:
+        batch: n events, whose schema names the columns of the order key.
+
+    Returns:
+        n keys, by position; equal ones are of one event.
+
+    Raises:
+        SchemaError: a column cannot be part of the order key.
+    """
+    positions = np.arange(len(batch))
+    return [b"".join(parts) for parts in zip(*_order_parts(batch, positions), strict=True)]
+
+
 def _windows(matches: Matches) -> list[bytes]:
     if matches.window_start_us is None or matches.window_end_us is None:
         return [b""] * len(matches)
@@ -61,6 +77,11 @@ def _parts(batch: EventBatch, positions: Int64Array) -> Iterator[Iterable[bytes]
     if not batch.schema.order:
         yield _sortable(batch.numbers_of(positions))
         return
+    yield from _order_parts(batch, positions)
+
+
+def _order_parts(batch: EventBatch, positions: Int64Array) -> Iterator[Iterable[bytes]]:
+    """The same of their order keys alone."""
     for name in batch.schema.order:
         column = batch.column((name,))
         if isinstance(column, ArrowColumn):
