@@ -234,6 +234,11 @@ def place_kernel() -> Kernel:
     return _kernel("places", "count_places")
 
 
+def closing_kernel() -> Kernel:
+    """The kernel that closes windows as events are received: `kernels.closing`."""
+    return _kernel("closing", "close_windows")
+
+
 def skip_kernel() -> Kernel:
     """The kernel that says which matches AFTER MATCH keeps: `kernels.skipping`."""
     return _kernel("skipping", "keep_matches")

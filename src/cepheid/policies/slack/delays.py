@@ -1,0 +1,162 @@
+"""The model of one source: how long it takes from one event to the next, and from an event to its arrival."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cepheid.stats.frequencies import Bins, Frequencies
+
+Float64Array = NDArray[np.float64]
+
+N_BINS = 512
+"""Of each distribution, at most."""
+
+NO_WAIT = -(1 << 40)
+"""A wait that is over before any event can have come, ticks."""
+
+_DENSE = 1 << 16
+_MOST_EDGES = 1 << 12
+_ROUNDED = 1e-12
+"""By so much a chance may lie above the budget: it is a sum of rounded products."""
+
+
+@dataclass(frozen=True, eq=False)
+class DelayModel:
+    """What was learned of a source. All times are whole ticks.
+
+    Where values share a bin, each chance is one that is not less than that of the values themselves: what lies in the
+    window is counted by the least gap of a bin, what is still to come by the greatest.
+
+    Attributes:
+        gaps: from the generation of an event to that of the next one (g of the paper).
+        delays: from the generation of an event to its reception (d); negative where clocks differ.
+    """
+
+    gaps: Bins
+    delays: Bins
+
+    @classmethod
+    def of(cls, gaps: Frequencies, delays: Frequencies, n_bins: int = N_BINS) -> DelayModel:
+        """The model of a sample of at least one gap and one delay."""
+        return cls(Bins.of(gaps, n_bins), Bins.of(delays, n_bins))
+
+    @cached_property
+    def longest(self) -> int:
+        """The longest that the reception of an event was after the generation of the one before it, if both extremes
+        meet: after so long, nothing is expected (``d_max + g_max``).
+        """
+        return int(self.gaps.greatest[-1] + self.delays.greatest[-1])
+
+    @cached_property
+    def _tails(self) -> Float64Array:
+        """Entry i: the chance of a delay in bin i or a greater one."""
+        tails = np.concatenate((np.cumsum(self.delays.probabilities[::-1])[::-1], [0.0]))
+        return np.minimum(tails, 1.0)
+
+    def later(self, delay: NDArray[np.int64]) -> Float64Array:
+        """The chance of a delay that is greater than each of these: ``1 - cdf_d``."""
+        return self._tails[np.searchsorted(self.delays.greatest, delay, "right")]
+
+    def p_miss(self, ahead: ArrayLike, elapsed: ArrayLike, by: int | None = None) -> Float64Array:
+        """The chance that the event after the newest one lies in a window and has not come.
+
+        ``Σ_{g <= α} pdf_g(g) · P(d > β - g)`` (section 3.1, where Listing 5 prints ``cdf_d`` for ``1 - cdf_d``). It
+        looks one event ahead, and does not ask what the silence until now says: see `p_missing`.
+
+        Args:
+            ahead: from the generation of the newest event to the end of the window (α), ticks.
+            elapsed: from there until now (β), ticks.
+            by: count only what comes at most so many ticks after the generation of the newest event; None for all.
+                Eq. 8 has ``β + mal`` here, so that a window would be closed whenever nothing is due in the next ``mal``
+                ticks; what can still be waited for comes by ``α + mal``, the same at the end of the window.
+
+        Returns:
+            float64, in the common shape of ``ahead`` and ``elapsed``.
+        """
+        alpha, beta = np.broadcast_arrays(np.asarray(ahead, np.int64), np.asarray(elapsed, np.int64))
+        rest = beta[..., None] - self.gaps.greatest
+        late = self.later(rest)
+        if by is not None:
+            late = np.maximum(late - self.later(by - self.gaps.greatest), 0.0)
+        shares = self.gaps.probabilities * (self.gaps.least <= alpha[..., None])
+        found: Float64Array = (shares * late).sum(axis=-1)
+        return found
+
+    def p_silent(self, elapsed: ArrayLike) -> Float64Array:
+        """The chance that an event does not come for so long after the one before it was generated (β, ticks)."""
+        return self.p_miss(np.iinfo(np.int64).max, elapsed)
+
+    def p_missing(self, ahead: ArrayLike, elapsed: ArrayLike) -> Float64Array:
+        """The chance that an event of the window is on its way, given that nothing has come since the newest one.
+
+        ``p_miss(α, β) / P(g + d > β)``: Bayes' rule. 0 where the silence is longer than any that was seen.
+
+        Args:
+            ahead, elapsed: see `p_miss`.
+        """
+        missed, silent = self.p_miss(ahead, elapsed), self.p_silent(elapsed)
+        return np.divide(missed, silent, out=np.zeros_like(missed), where=silent > 0)
+
+    def edges(self, latest: int | None) -> NDArray[np.int64]:
+        """The values of α, ascending, from which on another wait holds; below the first, there is nothing to wait for.
+
+        Args:
+            latest: the greatest slack, ticks (``mal``): then what can be waited for depends on α itself, and every
+                value is an edge, unless these are more than 4,096.
+        """
+        if latest is None or self.longest - int(self.gaps.least[0]) >= _MOST_EDGES:
+            return self.gaps.least
+        return np.arange(self.gaps.least[0], max(self.longest, int(self.gaps.least[-1])) + 1)
+
+    def wait(self, ahead: int, budget: float, *, by: int | None = None, given_silence: bool = False) -> int:
+        """How long after the newest event a window stays open: from then on the chance of a miss is within a budget.
+
+        Args:
+            ahead: α, ticks.
+            budget: the greatest chance (δ).
+            by: see `p_miss`.
+            given_silence: use `p_missing`.
+
+        Returns:
+            the least β, ticks, from which on the chance is never greater; `NO_WAIT` where it never is.
+        """
+        budget += _ROUNDED
+        lowest = int(self.gaps.greatest[0] + self.delays.greatest[0]) - 1
+        highest = self.longest
+        if given_silence:
+            betas = self._steps(lowest)
+            above = np.flatnonzero(self.p_missing(ahead, betas) > budget)
+            return int(betas[min(int(above[-1]) + 1, len(betas) - 1)]) if len(above) else NO_WAIT
+        # The chance can only fall.
+        if (highest - lowest) * len(self.gaps.least) <= _DENSE:
+            betas = np.arange(lowest, highest + 1)
+            n_above = int(np.count_nonzero(self.p_miss(ahead, betas, by) > budget))
+            return int(betas[n_above]) if n_above else NO_WAIT
+        while highest - lowest > 1:
+            middle = (lowest + highest) // 2
+            if float(self.p_miss(ahead, middle, by)) <= budget:
+                highest = middle
+            else:
+                lowest = middle
+        return highest if float(self.p_miss(ahead, highest - 1, by)) > budget else NO_WAIT
+
+    def _steps(self, lowest: int) -> NDArray[np.int64]:
+        """Every β at which a chance may change; where these are many, each of about as many intervals."""
+        n = self.longest - lowest + 1
+        if n * len(self.gaps.least) <= 1 << 20:
+            return np.arange(lowest, self.longest + 1)
+        return np.unique(np.linspace(lowest, self.longest, (1 << 20) // len(self.gaps.least)).astype(np.int64))
+
+    def said(self) -> dict[str, Any]:
+        """The model as JSON can say it; numbers keep all their digits."""
+        return {"gaps": self.gaps.said(), "delays": self.delays.said()}
+
+    @classmethod
+    def from_said(cls, said: dict[str, Any]) -> DelayModel:
+        """What `said` gave."""
+        return cls(Bins.from_said(said["gaps"]), Bins.from_said(said["delays"]))
