@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 
+from benchmarks.stream import stream
 from cepheid.compiler import keyed_events
 from cepheid.engine import keyed, pool
+from cepheid.engine.session import run
 from cepheid.errors import NotSupportedError
+from cepheid.events.batch import EventBatch
+from cepheid.events.ingest import read_events, schema_of
+from cepheid.kernels import keyed as kernels_keyed
+from cepheid.language.bind import bind
+from cepheid.language.bound import BoundQuery
+from cepheid.language.parser import parse
 from cepheid.testing.harness import engine_matches, oracle_matches
 from cepheid.testing.strategies import Example, Features, examples
 
@@ -31,3 +41,25 @@ def test_engine_equals_oracle(example: Example) -> None:
     except NotSupportedError:
         reject()  # too many of these fail the test
     assert found == oracle_matches(example.bound, example.events)
+
+
+@pytest.mark.parametrize("policy", ["any", "next"])
+@pytest.mark.parametrize("n_steps", [2, 3, 4, 5])
+def test_more_events_than_are_noted_at_a_time(n_steps: int, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = stream(5 * kernels_keyed.BLOCK)
+    schema = schema_of(table, time="ts", time_unit="ms", type="type")
+    names = "abcde"[:n_steps]
+    elements = ", ".join(f"{name.upper()} {name}" for name in names)
+    rising = " AND ".join(f"{one}.v1 < {other}.v2" for one, other in pairwise(names))
+    query = f"PATTERN SEQ({elements}) WHERE SAME[key] AND {rising} WITHIN 1000 ms POLICY {policy}"
+    bound = bind(parse(query), schema)
+    found = matches_of(bound, read_events(table, schema))
+    monkeypatch.setattr(keyed_events, "FEWEST_EVENTS", len(table) + 1)
+    bound = bind(parse(query), schema)
+    assert found == matches_of(bound, read_events(table, schema))
+    assert found
+
+
+def matches_of(bound: BoundQuery, batch: EventBatch) -> list[list[int]]:
+    found = run(bound, batch)
+    return [list(map(int, one)) for one in np.split(found.positions, found.offsets[1:-1])]

@@ -58,12 +58,16 @@ Flags: TypeAlias = tuple[str, ...]
 _FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
     ("advance", "advance"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_chain", "advance_chain"): frozenset({"GUARDED"}),
+    ("advance_keyed", "advance_keyed"): frozenset({"OF_TWO", "OF_THREE", "OF_FOUR"}),
     ("endings", "accepts"): frozenset({"COUNTED", "OBSERVED"}),
     ("endings", "fire"): frozenset({"COUNTED", "OBSERVED"}),
     ("scattered", "fire_scattered"): frozenset({"COUNTED", "OBSERVED"}),
     ("absences", "free_of"): frozenset({"COUNTED"}),
 }
 """The flags that are read in a kernel, or in one that it calls. The others need no variants."""
+
+_OF_STEPS: dict[int, Flags] = {2: ("OF_TWO",), 3: ("OF_THREE",), 4: ("OF_FOUR",)}
+"""Numbers of steps for which `kernels.advance_keyed` has machine code of its own."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +193,9 @@ def chain_kernel(flags: Flags = ()) -> Kernel:
     return _kernel("advance_chain", "advance_chain", flags)
 
 
-def keyed_kernel() -> Kernel:
-    """The kernel that steps chains whose events all have one key: `kernels.advance_keyed`."""
-    return _kernel("advance_keyed", "advance_keyed")
+def keyed_kernel(n_steps: int) -> Kernel:
+    """The kernel that steps chains whose events all have one key: `kernels.advance_keyed`, for so many steps."""
+    return _kernel("advance_keyed", "advance_keyed", _OF_STEPS.get(n_steps, ()))
 
 
 def cell_kernel(*, floats: bool = False) -> Kernel:

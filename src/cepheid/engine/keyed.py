@@ -30,8 +30,9 @@ def step_keyed(events: KeyedEvents, pool: Pool, most: int) -> int | None:
     Returns:
         Bytes held for partial matches; None where that would be too many, and nothing is known of the matches.
     """
-    advance, table = keyed_kernel(), events.table
-    n_kept = int(table[g.G_N_STEPS]) - 1
+    table = events.table
+    n_steps = int(table[g.G_N_STEPS])
+    advance, n_kept = keyed_kernel(n_steps), n_steps - 1
     work = _room(n_kept, events)
     most_words = len(work) + most * (g.E_EVENTS + n_kept)
     while (code := advance(table, events.fits, events.columns, work, pool.out)) != k.DONE:
@@ -54,13 +55,14 @@ def _room(n_kept: int, events: KeyedEvents) -> Ints:
     n_lists = events.n_keys * n_kept
     words = (FIRST_ROOM if events.n_keys <= FEW_KEYS else LEAST_ROOM) * (g.E_EVENTS + n_kept)
     most = 4 * words
-    passed = g.WORK_HEADER
+    taken = g.WORK_HEADER
+    passed = taken + g.BLOCK
     lists = passed + most
     places = lists + n_lists * g.LIST_WIDTH
     end = places + n_lists * words
     work = np.zeros(end + 4 * most, np.int64)
     work[g.W_STEP], work[g.W_LEAST], work[g.W_END], work[g.W_MOST] = -1, events.least, end, most
-    work[g.W_PASSED], work[g.W_LISTS] = passed, lists
+    work[g.W_TAKEN], work[g.W_PASSED], work[g.W_LISTS] = taken, passed, lists
     table = work[lists:places].reshape(n_lists, g.LIST_WIDTH)
     table[:, g.L_PLACE] = table[:, g.L_FIRST] = table[:, g.L_LAST] = places + np.arange(n_lists) * words
     table[:, g.L_WORDS] = words

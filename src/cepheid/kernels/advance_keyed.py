@@ -1,7 +1,9 @@
 """The kernel for chains whose events all have one key: the partial matches of each key lie side by side.
 
-It finds what `advance_chain` finds, in the same order of events. Each step first notes the partial matches that an
-event can extend, without a branch that would be foreseen wrongly, and then extends them.
+It finds what `advance_chain` finds, in the same order of events. Few partial matches of a key wait for an event, and
+which events and partial matches pass is as good as random, so that most of the time would go into branches foreseen
+wrongly. So events that fit nothing are passed over in blocks, and each step first notes, without a branch, the partial
+matches that an event can extend, and then extends them.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.keyed import (
     A_ADDRESS,
     A_BYTES,
+    BLOCK,
     COLUMN_WIDTH,
     DEAD,
     E_EVENTS,
@@ -43,10 +46,14 @@ from cepheid.kernels.keyed import (
     W_N_TRIED,
     W_PASSED,
     W_STEP,
+    W_TAKEN,
 )
 from cepheid.kernels.layout import DONE, OUTPUT_FULL, POOL_FULL, Bytes, Ints
 from cepheid.kernels.raw import load_int32, load_int64
 from cepheid.kernels.rows import INT_MIN
+
+OF_TWO = OF_THREE = OF_FOUR = 0
+"""Flags: one is set where the plan has as many steps, so that loops over the events of a partial match are unrolled."""
 
 FEW = 16
 """So many partial matches that are used up or too old may lie among the others."""
@@ -55,8 +62,13 @@ FEW = 16
 @kernel(inline=True)
 def _value(columns: Ints, column: int, i: int) -> int:
     """The value of a column for the event at ``i``."""
-    address = columns[at(column * COLUMN_WIDTH + A_ADDRESS)]
-    if columns[at(column * COLUMN_WIDTH + A_BYTES)] == 4:
+    return _loaded(columns[at(column * COLUMN_WIDTH + A_ADDRESS)], columns[at(column * COLUMN_WIDTH + A_BYTES)], i)
+
+
+@kernel(inline=True)
+def _loaded(address: int, n_bytes: int, i: int) -> int:
+    """The integer at ``i``."""
+    if n_bytes == 4:
         return load_int32(address, i)
     return load_int64(address, i)
 
@@ -123,21 +135,34 @@ def advance_keyed(keyed: Ints, fits: Bytes, columns: Ints, work: Ints, out: Ints
     Returns:
         DONE, or POOL_FULL, OUTPUT_FULL: make room and call again.
     """
-    n_steps, within = keyed[G_N_STEPS], keyed[G_WITHIN]
+    n_steps, within = 2 if OF_TWO else 3 if OF_THREE else 4 if OF_FOUR else keyed[G_N_STEPS], keyed[G_WITHIN]
     steps, numbers = keyed[G_STEPS], keyed[G_NUMBERS]
     width = E_EVENTS + n_steps - 1
     has_key = columns[KEY * COLUMN_WIDTH + A_BYTES] != 0
     times = columns[TIME * COLUMN_WIDTH + A_ADDRESS]
-    lists, passed, least = work[W_LISTS], work[W_PASSED], work[W_LEAST]
+    lists, taken, passed, least = work[W_LISTS], work[W_TAKEN], work[W_PASSED], work[W_LEAST]
     n, i, entries = len(fits), work[W_EVENT], work[W_N_ENTRIES]
     n_tried, n_created = 0, 0
     resumed = work[W_STEP]
     code = DONE
-    while i < n:
+    n_taken, number, ahead = 0, 0, i
+    while True:
+        if number == n_taken:
+            # Which of the next events fit, without a branch for each.
+            n_taken, number = 0, 0
+            end = min(n, ahead + BLOCK)
+            while ahead < end:
+                work[at(taken + n_taken)] = ahead
+                n_taken += int(fits[at(ahead)] != 0)
+                ahead += 1
+            if n_taken == 0:
+                i = ahead
+                if ahead < n:
+                    continue
+                break
+        i = work[at(taken + number)]
+        number += 1
         fit = int(fits[at(i)])
-        if fit == 0:
-            i += 1
-            continue
         time = load_int64(times, i)
         oldest = INT_MIN + 1
         if within >= 0 and time > oldest + within:
@@ -196,39 +221,39 @@ def advance_keyed(keyed: Ints, fits: Bytes, columns: Ints, work: Ints, out: Ints
                 break
             against, passes = _value(columns, keyed[at(place + S_AGAINST)], i), keyed[at(place + S_PASSES)]
             n_passed, n_alive = 0, 0
-            candidate = first
-            while candidate < last:
+            for candidate in range(first, last, width):
                 value = work[at(candidate + E_VALUE)]
                 alive = int(work[at(candidate + E_START)] >= oldest)
                 order = 1 + int(value > against) - int(value < against)
                 work[at(passed + n_passed)] = candidate
                 n_passed += alive & (passes >> order)
                 n_alive += alive
-                candidate += width
             n_tried += n_passed
             if is_last:
-                for number in range(n_passed):
-                    candidate = work[at(passed + number)]
-                    for event in range(step):
+                for note in range(passed, passed + n_passed):
+                    candidate = work[at(note)]
+                    for event in range(n_steps - 1):
                         out[at(entries + event)] = work[at(candidate + E_EVENTS + event)]
-                    out[at(entries + step)] = i
+                    out[at(entries + n_steps - 1)] = i
                     entries += n_steps
             else:
-                value_step, of = keyed[at(place + S_VALUE_STEP)], keyed[at(place + S_VALUE)]
+                of = keyed[at(place + S_VALUE)] * COLUMN_WIDTH
+                address, n_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
+                source = E_EVENTS + keyed[at(place + S_VALUE_STEP)]
                 target = work[at(waiting + L_LAST)]
-                for number in range(n_passed):
-                    candidate = work[at(passed + number)]
-                    work[at(target + E_START)] = work[at(candidate + E_START)]
-                    for event in range(step):
-                        work[at(target + E_EVENTS + event)] = work[at(candidate + E_EVENTS + event)]
+                for note in range(passed, passed + n_passed):
+                    candidate = work[at(note)]
+                    # All words: how many events a partial match has differs from step to step.
+                    for word in range(width):
+                        work[at(target + word)] = work[at(candidate + word)]
                     work[at(target + E_EVENTS + step)] = i
-                    work[at(target + E_VALUE)] = _value(columns, of, work[at(target + E_EVENTS + value_step)])
+                    work[at(target + E_VALUE)] = _loaded(address, n_bytes, work[at(target + source)])
                     target += width
                 work[at(waiting + L_LAST)] = target
                 n_created += n_passed
             if not keyed[at(place + S_FORKS)]:
-                for number in range(n_passed):
-                    work[at(work[at(passed + number)] + E_START)] = DEAD
+                for note in range(passed, passed + n_passed):
+                    work[at(work[at(note)] + E_START)] = DEAD
                 n_alive -= n_passed
             if last - first > (FEW + 2 * n_alive) * width:
                 work[at(before + L_LAST)] = _kept(work, first, last, first, width, oldest)
@@ -236,7 +261,6 @@ def advance_keyed(keyed: Ints, fits: Bytes, columns: Ints, work: Ints, out: Ints
         if code != DONE:
             work[W_STEP] = step
             break
-        i += 1
     if code == DONE:
         work[W_STEP] = -1
     work[W_EVENT], work[W_N_ENTRIES] = i, entries

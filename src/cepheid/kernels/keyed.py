@@ -38,9 +38,10 @@ W_END = 3  # the end of all that lies here
 W_MOST = 4  # words that the largest room may have
 W_N_ENTRIES = 5  # entries in `out`
 W_N_TRIED, W_N_CREATED = 6, 7
-W_PASSED = 8  # where those partial matches are noted that an event can extend
-W_LISTS = 9  # where the lists begin: for each key and each step but the last ...
-WORK_HEADER = 10
+W_TAKEN = 8  # where those of the next events are noted that fit
+W_PASSED = 9  # where those partial matches are noted that an event can extend
+W_LISTS = 10  # where the lists begin: for each key and each step but the last ...
+WORK_HEADER = 11
 
 # --- ... a list ------------------------------------------------------------------------------------------
 L_PLACE = 0  # where its room begins
@@ -53,3 +54,6 @@ E_START = 0  # the time of the first event, or DEAD
 E_VALUE = 1  # what the condition of the next step compares
 E_EVENTS = 2  # its events
 DEAD = -(2**63)  # of a partial match that has been used up; no event has this time
+
+BLOCK = 512
+"""Events of which the kernel notes at a time which fit."""
