@@ -31,6 +31,7 @@ from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.check import check
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
+from cepheid.ports.pairs import PairPolicy
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
 
@@ -87,6 +88,7 @@ class Matcher:
         schema: Any = None,
         slack: timedelta | int | float | None = None,
         settings: Settings = DEFAULTS,
+        policy: PairPolicy | Mapping[str, PairPolicy] | None = None,
     ) -> None:
         """Start at the beginning of a stream.
 
@@ -99,6 +101,8 @@ class Matcher:
             slack: how much later than newer ones an event may come and still be on time: a timedelta, or a number in
                 ``time_unit``. None: only `advance` and `close` move the watermark.
             settings: how much a query may hold: `cepheid.Settings`.
+            policy: looks at pairs of events and partial matches, counts what comes of them, and may keep them apart
+                (`cepheid.ports.pairs`); of a set, one for each query that is to have one, by its name.
 
         Raises:
             QueryError: the query does not fit the ``schema``, or is one that a stream cannot run
@@ -110,6 +114,7 @@ class Matcher:
         self._parameters = parameters or {}
         require_settings(settings)
         self._settings = settings
+        self._policy = policy
         self._catalog = catalog_with(catalog, queries)
         self._slack_us = None if slack is None else self._duration_us(slack)
         self._given: Any = None
@@ -333,12 +338,20 @@ class Matcher:
         if isinstance(self._query, QuerySet):
             bounds = with_values(self._query.bind(schema, self._catalog), self._parameters)
             _require_bounded(bounds)
-            stream = Streams(bounds, table.schema, self._settings)
+            policies = self._policy if isinstance(self._policy, Mapping) else {}
+            if set(policies) - set(bounds) or (self._policy is not None and policies is not self._policy):
+                raise QueryError(
+                    "policy= of a set gives policies by the names of queries",
+                    remedy=f"give a dict with some of {', '.join(bounds)}",
+                )
+            stream = Streams(bounds, table.schema, self._settings, policies)
         else:
             bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
             bounds = {"": bound}
             _require_bounded(bounds)
-            stream = Stream(bound, table.schema, self._settings)
+            if isinstance(self._policy, Mapping):
+                raise QueryError("policy= of one query is one policy", remedy="give it without a name")
+            stream = Stream(bound, table.schema, self._settings, self._policy)
         stream.watermark_us = self._watermark_us
         _ = stream.output  # a query whose output cannot be is refused before anything is pushed
         self._arrow, self._schema, self._stream = table.schema, schema, stream

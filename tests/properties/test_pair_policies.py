@@ -108,9 +108,9 @@ def test_what_a_policy_drops_the_oracle_misses_too(example, bins, share, n_work,
     assert engine == expected(bound, example.events, WatchesCells(dropped, wanted, types_of(bound)))
 
 
-def drawn_events(random: Random) -> tuple[OracleEvent, ...]:
+def drawn_events(random: Random, n_most: int = 10) -> tuple[OracleEvent, ...]:
     time, events = 0, []
-    for i in range(random.randint(4, 10)):
+    for i in range(random.randint(4, n_most)):
         time += SECOND_US * random.choice((0, 1, 1, 2))
         values = {"ts": time, "k": random.choice((1, 1, 2)), "x": random.randint(0, 3), "f": 1.0, "s": "a"}
         events.append(OracleEvent(time, (i,), "events", random.choice("ABCD"), values))

@@ -1,4 +1,4 @@
-"""`test_pair_policies` with kernels in plain Python, where no variant of them has to be compiled."""
+"""`test_pair_policies` and those beside it with kernels in plain Python, where no variant of them has to be compiled."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 
 def test_policies_that_look_at_pairs():
-    tests = Path(__file__).with_name("test_pair_policies.py")
-    root = tests.parents[2]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(tests)]
+    names = ("test_pair_policies.py", "test_pair_policies_streams.py")
+    tests = [str(Path(__file__).with_name(name)) for name in names]
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "CEPHEID_JIT": "0"}
     ran = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -13,6 +13,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.errors import DataError, NotSupportedError, QueryError, SchemaError
+from cepheid.ports.pairs import Cells, Orders, Seen, Wanted
 
 QUERY = "PATTERN SEQ(A a, B b) WHERE SAME[k] WITHIN 10"
 NOT_AT_THE_END = "PATTERN SEQ(A a, NOT C c) WHERE SAME[k] WITHIN 10 RETURN a.ts AS ts"
@@ -261,3 +262,46 @@ def test_events_that_no_element_takes_leave_nothing_behind():
         assert len(one.advance(time)) == 0
     assert one.gauge().n_events == 0
     assert len(one.close()) == 0
+
+
+class Counts:
+    """A policy that counts what comes of pairs."""
+
+    wanted = Wanted(observe=True)
+
+    def __init__(self) -> None:
+        self.seen: Seen | None = None
+
+    def begin(self, cells: Cells) -> Orders:
+        return Orders()
+
+    def look(self, seen: Seen) -> Orders:
+        self.seen = seen
+        return Orders()
+
+
+def test_a_policy_looks_at_the_pairs_of_a_stream():
+    policy = Counts()
+    one = matcher(policy=policy, slack=0)
+    for at in range(4):
+        one.push(table((at, "AB"[at % 2], 1)))
+    one.close()
+    assert policy.seen is not None
+    assert policy.seen.processed.sum() == 2 + 2
+    assert policy.seen.matched.sum() == 2 * 2  # POLICY next: each A with the B after it
+
+
+def test_a_policy_of_a_set_goes_by_name():
+    queries = cep.QuerySet({"one": QUERY, "other": QUERY})
+    policy = Counts()
+    one = cep.Matcher(queries, **COLUMNS, policy={"other": policy})
+    one.push(table((0, "A", 1), (1, "D", 1), (2, "B", 1)))
+    found = one.close()
+    assert len(found["one"]) == len(found["other"]) == 1
+    assert policy.seen is not None
+    assert policy.seen.processed.sum() == 2
+    for given in (policy, {"none": policy}):
+        with pytest.raises(QueryError, match="by the names of queries"):
+            cep.Matcher(queries, **COLUMNS, policy=given).push(table((0, "A", 1)))
+    with pytest.raises(QueryError, match="of one query is one policy"):
+        matcher(policy={"one": policy}).push(table((0, "A", 1)))

@@ -169,6 +169,8 @@ def hook_columns(
 def _places(batch: EventBatch, partition: Ints | None, null_keys: Ints) -> Ints:
     """The place of each event in its partition; of those without one, any."""
     n = len(batch)
+    if batch.places is not None and bool((batch.places >= 0).all()):
+        return batch.places  # the stream that the batch is a part of has counted them
     if batch.places is None and partition is not None and n and len(null_keys) == 0:
         least, greatest = int(partition.min()), int(partition.max())
         if greatest - least < MOST_PARTITIONS:

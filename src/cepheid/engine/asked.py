@@ -62,6 +62,36 @@ class Asked:
         """Show the policy all that has happened."""
         self._policy.look(self._seen(ended=True))
 
+    def seen(self) -> k.Ints:
+        """What was counted so far, for a snapshot: int64, as `goes_on_from` takes it."""
+        counts = [self._pool.for_policy[[h.A_WORK]], *(self._table(t).reshape(-1) for t in self._counted)]
+        return np.concatenate(counts)
+
+    def goes_on_from(self, seen: k.Ints) -> None:
+        """Count on from what a stream before has counted with the same cells.
+
+        Args:
+            seen: from `seen`.
+        """
+        area = self._pool.for_policy
+        if area[h.A_LIMIT] != NO_LIMIT:
+            area[h.A_LIMIT] += seen[0] - area[h.A_WORK]
+        area[h.A_WORK] = seen[0]
+        at = 1
+        for table in self._counted:
+            own = self._table(table)
+            own[...] = seen[at : at + own.size].reshape(own.shape)
+            at += own.size
+
+    @property
+    def _counted(self) -> list[int]:
+        return [table for table in self._shapes if table not in (h.A_UTILITIES, h.A_RANGES)]
+
+    @property
+    def policy(self) -> PairPolicy:
+        """The policy."""
+        return self._policy
+
     def _obey(self, orders: Orders) -> None:
         wanted, area = self._hooks.wanted, self._pool.for_policy
         if orders.guard is not None:

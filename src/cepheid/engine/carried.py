@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from cepheid.compiler.columns import KernelEvents, events_of
 from cepheid.compiler.load import rekey_kernel, relinkers
 from cepheid.compiler.registers import Tally, Value
 from cepheid.compiler.requests import Register
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.asked import Asked
 from cepheid.engine.caps import Caps
 from cepheid.engine.compaction import compact, n_waiting_runs, open_events, waiting_since_us
 from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed
+from cepheid.engine.places import PlaceCounter, with_places
 from cepheid.engine.pool import Pool
 from cepheid.engine.saved_rows import fingerprint, restored_rows, saved_rows
 from cepheid.engine.session import fire_until, matches_in, step_over
 from cepheid.engine.settings import Settings
-from cepheid.engine.snapshot import other_plan
+from cepheid.engine.snapshot import events_of_table, other_plan, table_of_events
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError
+from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
 from cepheid.events.reorder import batch_bytes, joined, taken
@@ -32,6 +37,7 @@ from cepheid.kernels import layout as k
 from cepheid.kernels.jit import ENABLED
 from cepheid.kernels.layout import FIRST_COLUMN
 from cepheid.plan.evaluation import only_eager_because
+from cepheid.ports.pairs import PairPolicy, Remembers
 
 MIN_NEW_EVENTS = 256
 """Events after which what is not needed any more is forgotten, at the earliest: it costs a look at all that is held."""
@@ -45,18 +51,24 @@ class CarriedSession:
     forgotten, and rows and events are numbered anew.
     """
 
-    def __init__(self, compiled: CompiledPlan, settings: Settings) -> None:
+    def __init__(self, compiled: CompiledPlan, settings: Settings, policy: PairPolicy | None = None) -> None:
         """Start at the beginning of a stream.
 
         Args:
-            compiled: a plan with no `engine.carrying.reason_not_carried`.
+            compiled: a plan with no `engine.carrying.reason_not_carried`, prepared for what the policy wants.
             settings: how much may be held.
+            policy: looks at pairs of events and partial matches.
         """
         self.watermark_us = BEFORE_ALL_US
         self._compiled = compiled
         self._settings = settings
         self._caps = Caps(compiled, settings)
         self._pool = Pool(compiled, self._caps.first_rows)
+        self._policy = policy
+        self._asked = None if policy is None else Asked(compiled, policy, self._pool)
+        self._places: PlaceCounter | None = None
+        if policy is not None and compiled.hooks is not None and compiled.hooks.tells_cells:
+            self._places = PlaceCounter(compiled)
         self._held: EventBatch | None = None
         self._events: KernelEvents | None = None
         self._n_new = 0
@@ -96,7 +108,11 @@ class CarriedSession:
         """Move the watermark; see `engine.incremental.Session.step`."""
         self.watermark_us = watermark_us
         if ready is None and self._waits_for_events():
+            if watermark_us == AFTER_ALL_US:
+                self._end()
             return None
+        if ready is not None and self._places is not None:
+            ready = with_places(ready, self._places.of(ready))
         batch = joined([part for part in (self._held, ready) if part is not None])
         events, n_before = self._events, 0 if self._held is None else len(self._held)
         if ready is not None or events is None:
@@ -107,11 +123,12 @@ class CarriedSession:
         host = Host(compiled, batch, in_place, pool) if compiled.hosted else None
         pool.set_events(in_place, first=n_before)
         with nullcontext() if ENABLED else np.errstate(all="ignore"):
-            step_over(compiled, in_place, pool, host, self._caps)
+            step_over(compiled, in_place, pool, host, self._caps, self._asked)
             if watermark_us == AFTER_ALL_US:
-                fire_until(compiled, in_place, pool, host, None)
+                fire_until(compiled, in_place, pool, host, None, self._asked)
+                self._end()
             elif watermark_us != BEFORE_ALL_US:
-                fire_until(compiled, in_place, pool, host, watermark_us + 1)
+                fire_until(compiled, in_place, pool, host, watermark_us + 1, self._asked)
         self._events, self._held = in_place, batch
         self._n_new += len(batch) - n_before
         found = None
@@ -122,6 +139,12 @@ class CarriedSession:
         if ready is None or self._n_new >= max(MIN_NEW_EVENTS, (len(batch) - self._n_new) // 2):
             self.compact()
         return found
+
+    def _end(self) -> None:
+        """The input is at its end: the policy is shown all that has happened."""
+        if self._asked is not None:
+            self._asked.end()
+            self._asked = None
 
     def _waits_for_events(self) -> bool:
         """Whether nothing but further events can change anything, and what is held may still be of use to them."""
@@ -135,16 +158,33 @@ class CarriedSession:
     def saved(self) -> tuple[EventBatch | None, list[Any], dict[str, Any]]:
         """See `engine.incremental.Session.saved`."""
         self.compact()
-        tables = saved_rows(self._compiled, self._pool, self._events)
-        return self._held, list(tables), {"plan": fingerprint(self._compiled), "n_dropped": self.n_dropped}
+        tables = list(saved_rows(self._compiled, self._pool, self._events))
+        said: dict[str, Any] = {"plan": fingerprint(self._compiled), "n_dropped": self.n_dropped}
+        if self._policy is not None:
+            said["policy"] = self._policy.remembered() if isinstance(self._policy, Remembers) else {}
+            seen = np.zeros(0, np.int64) if self._asked is None else self._asked.seen()
+            said["n_events"], lasts = (0, None) if self._places is None else self._places.saved
+            tables += [pa.table({"seen": array_of(seen)}), table_of_events(lasts)]
+        return self._held, tables, said
 
     def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
         """See `engine.incremental.Session.restore`."""
         same_plan = said.get("plan") == fingerprint(self._compiled)
-        if not same_plan and only_eager_because(self._compiled.automaton.bound) is not None:
+        if ("policy" in said) != (self._policy is not None):
+            raise DataError(
+                f"the snapshot was made {'with' if 'policy' in said else 'without'} a policy",
+                remedy="restore it as it was made",
+            )
+        if not same_plan and (self._policy or only_eager_because(self._compiled.automaton.bound)) is not None:
             raise other_plan()
         self.watermark_us, self._held = watermark_us, held
         self._caps.n_dropped = said["n_dropped"]
+        if self._policy is not None:
+            *tables, seen, lasts = tables
+            self._go_on_with_policy(self._policy, said, numpy_of(seen.column("seen").combine_chunks()))
+            if self._places is not None:
+                schema = self._compiled.automaton.bound.schema if held is None else held.schema
+                self._places.restore(said["n_events"], events_of_table(lasts, schema))
         if held is None:
             return
         events = events_of(self._compiled, held)
@@ -158,6 +198,15 @@ class CarriedSession:
             restored_rows(self._compiled, self._pool, events, *tables)
         else:
             self._step_over_held(events)
+
+    def _go_on_with_policy(self, policy: PairPolicy, said: Mapping[str, Any], seen: Int64Array) -> None:
+        """Let the policy begin anew with what is known of the run before."""
+        if isinstance(policy, Remembers):
+            policy.remember(said["policy"])
+        self._pool = Pool(self._compiled, self._caps.first_rows)
+        self._asked = Asked(self._compiled, policy, self._pool) if len(seen) else None
+        if self._asked is not None:
+            self._asked.goes_on_from(seen)
 
     def switch(self, compiled: CompiledPlan) -> None:
         """See `engine.incremental.Session.switch`.
@@ -190,6 +239,8 @@ class CarriedSession:
 
     def compact(self) -> None:
         """Forget what nothing can come of any more."""
+        if self._places is not None:
+            self._places.forget(self.watermark_us)
         if self._events is None or self._held is None:
             return
         if self.watermark_us == AFTER_ALL_US:

@@ -13,6 +13,7 @@ from cepheid.compiler.registers import Iteration, Slot
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.pool import Pool
 from cepheid.engine.watermark import BEFORE_ALL_US
+from cepheid.kernels import hook_layout as h
 from cepheid.kernels import layout as k
 
 Bools = NDArray[np.bool_]
@@ -130,6 +131,7 @@ def without(compiled: CompiledPlan, pool: Pool, found: HeldRows, dropped: Bools,
         dropped: bool, (n,): those that are to go; not the one at which the kernel stands, nor others of its start.
     """
     rows = found.rows
+    _count_expired(compiled, pool, rows.fields[~_with_parents(rows)])
     gone = np.flatnonzero(_with_parents(rows))[dropped]
     rows.linked[gone] = False
     rows.waiting[gone] = False
@@ -164,12 +166,24 @@ def compact(compiled: CompiledPlan, pool: Pool, events: KernelEvents, watermark_
     """
     rows = _rows(compiled, pool.pool, events, watermark_us)
     alive = _with_parents(rows)
+    _count_expired(compiled, pool, rows.fields[~alive])
     kept = _kept_events(compiled, pool, rows.fields[alive], watermark_us)
     mentioned = [rows.fields[alive, field] for field in (k.EVENT, *_event_fields(compiled))]
     needed = np.unique(np.concatenate([*mentioned, kept[:, k.KEPT_EVENT]]))
     needed = needed[needed >= 0]
     _lay_out_again(compiled, pool, rows, alive, kept, needed)
     return needed
+
+
+def _count_expired(compiled: CompiledPlan, pool: Pool, gone: k.Ints) -> None:
+    """Count for a policy that observes, as `kernels.hooks.observe_end` does, rows whose room is given back here."""
+    if compiled.hooks is None or not compiled.hooks.wanted.observe or not len(pool.for_policy):
+        return
+    marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_MARKS])
+    states = gone[gone[:, marks] & h.WENT_ON == 0, k.STATE] & k.STATE_MASK
+    area = pool.for_policy
+    counts = np.bincount(states)
+    area[area[h.A_EXPIRED] :][: len(counts)] += counts
 
 
 def _rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> _Rows:

@@ -10,8 +10,10 @@ from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.matches import Matches
 from cepheid.engine.rerun import RerunSession
 from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.errors import NotSupportedError
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
+from cepheid.ports.pairs import PairPolicy
 
 
 class Session(Protocol):
@@ -76,11 +78,30 @@ class Session(Protocol):
         """
 
 
-def session(compiled: CompiledPlan, settings: Settings = DEFAULTS) -> Session:
+def session(compiled: CompiledPlan, settings: Settings = DEFAULTS, policy: PairPolicy | None = None) -> Session:
     """A session at the beginning of a stream.
 
+    Args:
+        compiled: the plan, prepared for what the policy wants where there is one.
+        settings: how much may be held.
+        policy: looks at pairs of events and partial matches.
+
     Raises:
-        NotSupportedError: partial matches are to be dropped, and cannot be in such a plan.
+        NotSupportedError: partial matches are to be dropped, or a policy is to look at them, and neither can be in such
+            a plan.
+        ValueError: the orders of the policy do not fit.
     """
-    kind = CarriedSession if reason_not_carried(compiled) is None else RerunSession
-    return kind(compiled, settings)
+    reason = reason_not_carried(compiled)
+    if policy is None:
+        kind = CarriedSession if reason is None else RerunSession
+        return kind(compiled, settings)
+    if reason is not None:
+        bound = compiled.automaton.bound
+        raise NotSupportedError(
+            f"no policy can look at pairs of events and partial matches of this query in a stream yet: {reason}",
+            remedy="run the query without the policy, or over a table",
+            text=bound.text,
+            origin=bound.origin,
+            span=bound.query.pattern.span,
+        )
+    return CarriedSession(compiled, settings, policy)

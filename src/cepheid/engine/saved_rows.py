@@ -21,6 +21,7 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.compaction import hang, link_fields, room_for, runs_of
 from cepheid.engine.pool import Pool
 from cepheid.events.arrow_memory import array_of, numpy_of
+from cepheid.kernels import hook_layout as h
 from cepheid.kernels import layout as k
 
 
@@ -37,6 +38,8 @@ def fingerprint(compiled: CompiledPlan) -> str:
     names = sorted(_name(register) for register in compiled.registers)
     columns = [[_request(column) for column in kept] for kept in (requests.ints, requests.floats)]
     meant: tuple[object, ...] = (states, names, columns, len(link_fields(compiled.plan)))
+    if compiled.hooks is not None:
+        meant = (*meant, repr(compiled.hooks))
     if automaton.joins is not None:  # the events that are kept are numbered by its steps
         meant = (*meant, str(automaton.joins.evaluation))
     return blake2b(repr(meant).encode(), digest_size=16).hexdigest()
@@ -103,6 +106,8 @@ def saved_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents | None) 
             value = fields[:, registers + number + at]
             columns[f"{name}, word {word}"] = value if column is None else _events_with(events, column, value)
     arrays = {name: array_of(np.ascontiguousarray(values)) for name, values in columns.items()}
+    for name, field in _for_policy(compiled, pool).items():
+        arrays[name] = array_of(np.ascontiguousarray(fields[:, field]))
     reals = pool.reals_of_rows()[:n]
     for number in range(reals.shape[1]):
         arrays[f"sum {number}"] = array_of(np.ascontiguousarray(reals[:, number]))
@@ -144,6 +149,8 @@ def restored_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents, rows
         for word, at in enumerate(_further(register)):
             value = saved[f"{name}, word {word}"]
             fields[:, registers + number + at] = value if column is None else _values_of(events, column, value)
+    for name, field in _for_policy(compiled, pool).items():
+        fields[:, field] = saved[name]
     kept = np.zeros((negated.num_rows, k.KEPT_WIDTH), np.int64)
     kept[:, k.KEPT_GROUP] = -1  # plans with NOT of a group hold nothing from step to step
     for name, at in {"event": k.KEPT_EVENT, "time": k.KEPT_TIME, "of": k.KEPT_BUFFER}.items():
@@ -165,6 +172,17 @@ def restored_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents, rows
     relink, relink_kept = relinkers()
     relink(plan, words)
     relink_kept(words)
+
+
+def _for_policy(compiled: CompiledPlan, pool: Pool) -> dict[str, int]:
+    """The fields of a row that a policy needs, by what they hold; none where there is no policy."""
+    if compiled.hooks is None or not len(pool.for_policy):
+        return {}
+    hooks = compiled.plan[compiled.plan[k.P_HOOKS] :]
+    found = {"place of the first event": int(hooks[h.H_FIRST])} if hooks[h.H_FIRST] >= 0 else {}
+    if compiled.hooks.wanted.observe:
+        found |= {"cell": int(hooks[h.H_CELL]), "marks": int(hooks[h.H_MARKS])}
+    return found
 
 
 def _further(register: AnyRegister) -> range:

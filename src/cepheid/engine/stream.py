@@ -30,6 +30,7 @@ from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
 from cepheid.plan.evaluation import EAGER, asked_for
+from cepheid.ports.pairs import PairPolicy
 
 
 @dataclass(eq=False)
@@ -59,23 +60,33 @@ class Stream:
         n_late: events among them that came at or before the watermark.
     """
 
-    def __init__(self, bound: BoundQuery, events: Any, settings: Settings = DEFAULTS) -> None:
+    def __init__(
+        self, bound: BoundQuery, events: Any, settings: Settings = DEFAULTS, policy: PairPolicy | None = None
+    ) -> None:
         """Start at the beginning of the stream.
 
         Args:
             bound: the query, its parameters replaced by values.
             events: the pyarrow Schema of the events.
             settings: how much each query may hold.
+            policy: looks at pairs of events and partial matches; of queries behind each other (FROM), at those of the
+                one that reads these events.
 
         Raises:
-            NotSupportedError: the engine cannot run the query yet.
+            NotSupportedError: the engine cannot run the query yet, or the policy cannot look at its pairs.
+            ValueError: the orders of the policy do not fit.
         """
         self.watermark_us = BEFORE_ALL_US
         self.n_arrived = 0
         self.n_late = 0
         self._bound = bound
         inner = replace(settings, evaluation=EAGER)
-        self._stages = [_stage(query, settings if query is bound else inner) for query in bound.chain[::-1]]
+        self._policy = policy
+        first = bound.chain[-1]
+        self._stages = [
+            _stage(query, settings if query is bound else inner, policy if query is first else None)
+            for query in bound.chain[::-1]
+        ]
         self._read = attributes_read(self._stages[0].bound)
         self._events = events
 
@@ -170,7 +181,8 @@ class Stream:
         Raises:
             NotSupportedError, QueryError: see `plan.evaluation.parse_evaluation`.
         """
-        return prepare(self._bound, evaluation=asked_for(self._bound, evaluation))
+        wanted = None if self._policy is None or self._bound.inner is not None else self._policy.wanted
+        return prepare(self._bound, evaluation=asked_for(self._bound, evaluation), wanted=wanted)
 
     def switch(self, compiled: CompiledPlan) -> None:
         """Go on with a plan of `plan_for`, from the next event on."""
@@ -265,9 +277,10 @@ class Stream:
         )
 
 
-def _stage(bound: BoundQuery, settings: Settings) -> _Stage:
-    compiled = prepare(bound, evaluation=asked_for(bound, settings.evaluation))
-    return _Stage(bound, compiled, session(compiled, settings), ReorderBuffer())
+def _stage(bound: BoundQuery, settings: Settings, policy: PairPolicy | None) -> _Stage:
+    evaluation, wanted = asked_for(bound, settings.evaluation), None if policy is None else policy.wanted
+    compiled = prepare(bound, evaluation=evaluation, wanted=wanted)
+    return _Stage(bound, compiled, session(compiled, settings, policy), ReorderBuffer())
 
 
 def _events_of(bound: BoundQuery, events: Any) -> Any:

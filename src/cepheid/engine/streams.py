@@ -25,6 +25,7 @@ from cepheid.events.column import Int64Array
 from cepheid.events.reorder import ReorderBuffer, parted, taken
 from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
+from cepheid.ports.pairs import PairPolicy
 
 
 class Streams:
@@ -34,16 +35,23 @@ class Streams:
         watermark_us, n_arrived, n_late: as of a `Stream`; the same for all queries.
     """
 
-    def __init__(self, bounds: Mapping[str, BoundQuery], events: Any, settings: Settings = DEFAULTS) -> None:
+    def __init__(
+        self,
+        bounds: Mapping[str, BoundQuery],
+        events: Any,
+        settings: Settings = DEFAULTS,
+        policies: Mapping[str, PairPolicy] | None = None,
+    ) -> None:
         """Start at the beginning of the stream.
 
         Args:
             bounds: name -> query, its parameters replaced by values.
             events: the pyarrow Schema of the events.
             settings: how much each query may hold.
+            policies: of some queries, by their names; see `Stream`.
 
         Raises:
-            NotSupportedError: the engine cannot run one of the queries yet.
+            NotSupportedError: the engine cannot run one of the queries yet, or a policy cannot look at its pairs.
         """
         self.watermark_us = BEFORE_ALL_US
         self.n_arrived = 0
@@ -53,7 +61,7 @@ class Streams:
         self._streams: dict[str, Stream] = {}
         for name, bound in bounds.items():
             with self._telling(name):
-                self._streams[name] = Stream(bound, events, settings)
+                self._streams[name] = Stream(bound, events, settings, (policies or {}).get(name))
         self._sieve: Sieve | None = None
         self._narrowed = [name for name, stream in self._streams.items() if _is_narrowed(stream.plan)]
 
@@ -220,4 +228,5 @@ class Streams:
 
 def _is_narrowed(plan: CompiledPlan) -> bool:
     """Whether a query needs no events but those that its elements take; sessions that run again keep others, too."""
-    return reason_not_carried(plan) is None and can_be_routed(plan)
+    counts = plan.hooks is not None and plan.hooks.tells_cells  # places, before any filter
+    return reason_not_carried(plan) is None and can_be_routed(plan) and not counts

@@ -17,8 +17,9 @@ NOT, UNTIL and the windows see all events.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +139,19 @@ class Orders:
 
     guard: Guard | None = None
     n_work: int | None = None
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A policy that a snapshot of a stream keeps something of."""
+
+    def remembered(self) -> Mapping[str, object]:
+        """What it goes on from, as JSON can say it."""
+        ...
+
+    def remember(self, said: Mapping[str, object]) -> None:
+        """Go on from what `remembered` gave; `PairPolicy.begin` is called after this, also where it was before."""
+        ...
 
 
 class PairPolicy(Protocol):

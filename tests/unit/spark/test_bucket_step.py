@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -17,6 +18,7 @@ from cepheid.engine.outputs import LATE, MATCHES
 from cepheid.engine.stream import Stream
 from cepheid.errors import DataError
 from cepheid.events.ingest import schema_of
+from cepheid.ports.pairs import Cells, Guard, Orders, Seen, Wanted
 from cepheid.spark.streams import packs, state
 from cepheid.spark.streams.buckets import labels
 from cepheid.spark.streams.step import BucketStep
@@ -169,3 +171,44 @@ def test_state_of_version_1_is_read():
     found = rows(step(b"golden", 0, packed(TABLE.slice(60)), group), step)
     before = rows(step(b"before", 0, packed(TABLE.slice(0, 60)), Group()), step)
     assert found + before == right(TABLE["ts"].to_pylist()[-1] - 6)
+
+
+class KeepsApart:
+    """Keeps all Bs from what has begun, and remembers how often it was asked, by whatever worker."""
+
+    wanted = Wanted(guard=True, observe=True, work=True, n_bins=4)
+
+    def __init__(self) -> None:
+        self.n_looks = self.n_dropped = 0
+
+    def begin(self, cells: Cells) -> Orders:
+        utilities = np.ones(cells.shape, np.int64)
+        utilities[cells.types.index("B"), cells.states.index("a")] = 0
+        return Orders(Guard(utilities, 0), n_work=1)
+
+    def look(self, seen: Seen) -> Orders:
+        self.n_looks += 1
+        self.n_dropped = int(seen.dropped.sum() + seen.groups_dropped.sum())
+        return Orders(n_work=1)
+
+    def remembered(self) -> dict[str, object]:
+        return {"n_looks": self.n_looks}
+
+    def remember(self, said: dict[str, int]) -> None:
+        self.n_looks = said["n_looks"]
+
+
+def test_a_policy_goes_with_the_state_from_worker_to_worker():
+    made: list[KeepsApart] = []
+
+    def policy() -> KeepsApart:
+        made.append(KeepsApart())
+        return made[-1]
+
+    step, group = step_of(policy=policy), Group()
+    for at in range(0, TABLE.num_rows, 20):
+        assert not rows(step(str(at).encode(), 0, packed(TABLE.slice(at, 20)), group), step)
+    assert len(made) == 6
+    assert [one.n_looks for one in made] == sorted({one.n_looks for one in made})
+    assert [one.n_dropped for one in made] == sorted({one.n_dropped for one in made})
+    assert rows(step_of()(b"none", 0, packed(TABLE), Group()), step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from cepheid.language.check import check
 from cepheid.language.partition import inferred_partition
 from cepheid.language.printer import print_query
 from cepheid.language.results import SCALARS
+from cepheid.ports.pairs import PairPolicy
 from cepheid.spark import batch
 from cepheid.spark.admission import admitted, may_drop_events
 from cepheid.spark.frames import Events
@@ -51,6 +52,7 @@ def detect_stream(
     n_buckets: int | None,
     settings: Settings,
     described_by: Mapping[str, object],
+    policy: Callable[[], PairPolicy] | None = None,
 ) -> DataFrame | StreamOutputs:
     """The matches of a bound query, its parameters filled in, in streams; see `cepheid.spark.detect.detect`.
 
@@ -61,6 +63,8 @@ def detect_stream(
         n_buckets: how many buckets the keys are hashed to.
         settings: how much a bucket may hold.
         described_by: what else the state depends on, by name.
+        policy: makes the policy of each bucket, which looks at pairs of events and partial matches. Where it tells them
+            apart by their places, all events of a key travel, as places are counted before any filter.
     """
     outputs = asked or frozenset({MATCHES})
     if TIMED_OUT in outputs:
@@ -123,8 +127,9 @@ def detect_stream(
         deadlines=streamed.idle_us is None,
         tie_keys=None if whole.events.order else () if keys is None else keys.names,
         settings=settings,
+        policy=policy,
     )
-    placed = _placed(streamed, bound, keys, n_buckets, outputs)
+    placed = _placed(streamed, bound, keys, n_buckets, outputs, all_events=_counts_places(policy))
     found = _stepped(_packed(placed, pruned.spark.names, packing), step, streamed.delays_us)
     rows = through(found, Unpacking(output), declared)
     return rows if asked is None else StreamOutputs.of(rows, {name: names[name].names for name in names})
@@ -178,16 +183,28 @@ def _results(
     return spark.StructType(fields), columns
 
 
+def _counts_places(policy: Callable[[], PairPolicy] | None) -> bool:
+    """Whether a policy tells pairs apart by the places of events."""
+    wanted = None if policy is None else policy().wanted
+    return wanted is not None and (wanted.guard or wanted.observe)
+
+
 def _placed(
-    streamed: StreamedEvents, bound: BoundQuery, keys: Keys | None, n_buckets: int, outputs: frozenset[str]
+    streamed: StreamedEvents,
+    bound: BoundQuery,
+    keys: Keys | None,
+    n_buckets: int,
+    outputs: frozenset[str],
+    *,
+    all_events: bool,
 ) -> DataFrame:
-    """The events that can matter, with the number of their bucket."""
+    """The events that can matter (or all that have a place), with the number of their bucket."""
     frame = streamed.events.frame
     innermost = bound.chain[-1]
     source = Source(spark.StructType(streamed.events.schema.spark.fields))
     conditions: list[Column] = []
     in_place = batch.in_place(innermost, keys)
-    fits = admitted(innermost, source) if may_drop_events(innermost) else None
+    fits = admitted(innermost, source) if may_drop_events(innermost) and not all_events else None
     if LATE not in outputs:
         # Late events that fit nothing are shown, too.
         wanted = in_place if fits is None else in_place & fits

@@ -7,7 +7,7 @@ time. A micro-batch is as large as the source makes it (``maxFilesPerTrigger``, 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -24,6 +24,7 @@ from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
+from cepheid.ports.pairs import PairPolicy
 from cepheid.spark.operator import OUTPUT_BATCH_ROWS, as_declared
 from cepheid.spark.rejected import reasons_of, told
 from cepheid.spark.streams import packs, state
@@ -52,6 +53,8 @@ class BucketStep:
         deadlines: Spark is to call again when its watermark has moved, while something is held.
         tie_keys: columns of which events with different values never meet, where ties are to be told; else None.
         settings: how much may be held in a bucket.
+        policy: makes the policy of a bucket, which looks at pairs of events and partial matches; None for none. It goes
+            to the executors with the step, and what a policy `Remembers` is kept in the state.
     """
 
     bound: BoundQuery
@@ -67,6 +70,7 @@ class BucketStep:
     deadlines: bool = True
     tie_keys: tuple[str, ...] | None = None
     settings: Settings = DEFAULTS
+    policy: Callable[[], PairPolicy] | None = None
 
     def __call__(self, run: bytes, bucket: int, payloads: Sequence[bytes], group: Any) -> Iterator[bytes]:
         """One bucket in one micro-batch.
@@ -120,7 +124,8 @@ class BucketStep:
         warm = None if kept is None else state.WARM.take(bucket, kept.token)
         if warm is not None:
             return warm
-        stream = Stream(self.bound, self.columns, self.settings)
+        policy = None if self.policy is None else self.policy()
+        stream = Stream(self.bound, self.columns, self.settings, policy)
         if kept is not None:
             said, tables = unpacked(kept.snapshot)
             stream.restore(said, tables, self.schema)
