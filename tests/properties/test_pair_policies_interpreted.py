@@ -1,4 +1,4 @@
-"""`test_pair_policies` and those beside it with kernels in plain Python, where no variant of them has to be compiled."""
+"""`test_pair_policies` and those beside it in plain Python, where no variant of the kernels has to be compiled."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def told_in_parts(
 def test_a_stream_in_parts_tells_and_counts_what_a_table_does(pattern: str):
     bound, random = bound_to(f"PATTERN {pattern}"), Random(pattern)
     n_dropped = n_expired = n_matches = 0
-    for number in range(6):
+    for number in range(8):
         n_bins, bin_events = random.choice(BINS)
         wanted = Wanted(guard=True, observe=True, work=True, n_bins=n_bins, bin_events=bin_events)
         dropped = some_cells(random, bound, n_bins, 0.3 * (number % 2))
