@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,11 +76,13 @@ class WatchesCells(Watch):
     Attributes:
         dropped, wanted: as of `DropsCells`.
         types: those that the query names.
+        meets: whether the two of a pair have equal keys, and the event fulfils the conditions on it alone.
     """
 
     dropped: frozenset[Cell]
     wanted: Wanted
     types: frozenset[str]
+    meets: Callable[[Pair], bool] = lambda _: True
     _met: set[Pair] = field(default_factory=set)
     _taken: set[tuple[Pair, Binding]] = field(default_factory=set)
     _completed: set[tuple[Pair, Binding]] = field(default_factory=set)
@@ -93,7 +95,8 @@ class WatchesCells(Watch):
         return kind, last, min(pair.place // self.wanted.bin_events, self.wanted.n_bins - 1)
 
     def drops(self, pair: Pair) -> bool:
-        self._met.add(pair)
+        if self.meets(pair):
+            self._met.add(pair)
         return self.cell_of(pair) in self.dropped
 
     def took(self, pair: Pair, binding: Binding) -> None:

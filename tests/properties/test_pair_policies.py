@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -19,6 +20,7 @@ from cepheid.ports.pairs import Wanted
 from cepheid.testing.harness import little_room, table_of
 from cepheid.testing.oracle import match
 from cepheid.testing.oracle_events import OracleEvent
+from cepheid.testing.oracle_pairs import Pair
 from cepheid.testing.strategies import CATALOG, SCHEMA, Features, examples
 from tests.properties.stub_policies import Cell, DropsCells, WatchesCells
 
@@ -45,6 +47,38 @@ COUNTED = (
     "A a",
 )
 """No key but SAME, no condition on one event, no NOT: the oracle sees such pairs, too, and the engine need not."""
+
+
+def equal(pair: Pair, one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """False where the event is of ``other``'s variable, and the event of ``one``'s has another value."""
+    last = pair.bindings[-1] if pair.bindings else None
+    if last is None or (last.variable, pair.event.type) != (one[0], other[0].upper()):
+        return True
+    return bool(last.event.values[one[1]] == pair.event.values[other[1]])
+
+
+KEYED: dict[str, Callable[[Pair], bool]] = {
+    "SEQ(A a, B b) WHERE a.k = b.k WITHIN 5 s": lambda pair: equal(pair, ("a", "k"), ("b", "k")),
+    "SEQ(A a, B b, C c) WHERE a.k = b.k AND b.x = c.x WITHIN 9 s": lambda pair: (
+        equal(pair, ("a", "k"), ("b", "k")) and equal(pair, ("b", "x"), ("c", "x"))
+    ),
+    "SEQ(A a, B b) WHERE a.x > 1 AND b.x > 0 AND a.k <= b.k WITHIN 6 s": lambda pair: (
+        pair.event.values["x"] > (pair.event.type == "A")
+    ),
+}
+"""Queries with keys and conditions on one event, and which of the oracle's pairs meet."""
+
+SEEN_LATER = {
+    "SEQ(A a, NOT D n, B b) WITHIN 4 s": "fewer",
+    "SEQ(A a, NOT D n, B b, C c) WHERE SAME[k] AND n.x > a.x WITHIN 6 s": "fewer",
+    "SEQ(NOT D n, A a, B b) WITHIN 4 s": "fewer",
+    "SEQ(A a, B b, NOT D n) WITHIN 4 s": "fewer",
+    "SEQ(A a, NOT SEQ(D n, C m), B b) WITHIN 5 s": "fewer",
+    "SEQ(A a, B+ b UNTIL b.x = 2, C c) WITHIN 6 s": "more",
+    "SEQ(A a, B+ b UNTIL b.x = 3) WHERE SAME[k] WITHIN 5 s": "more",
+}
+"""Queries with NOT and UNTIL: whether fewer pairs meet than in the oracle, as a NOT may be broken for good before an
+event comes, or more, as that a loop is closed is seen when it would go on."""
 
 
 def bound_to(text: str) -> BoundQuery:
@@ -142,6 +176,111 @@ def test_pairs_and_what_comes_of_them_are_counted_as_in_the_oracle(pattern, poli
         n_expired += policy.told_by_state("expired").total()
     assert n_dropped
     assert n_expired or pattern == "A a"
+
+
+@pytest.mark.parametrize("policy_of_query", ["any", "next"])
+@pytest.mark.parametrize("pattern", KEYED)
+def test_pairs_of_one_key_are_counted_as_in_the_oracle(pattern, policy_of_query):
+    bound = bound_to(f"PATTERN {pattern} POLICY {policy_of_query}")
+    random, n_met = Random(pattern), 0
+    for number in range(12):
+        n_bins, bin_events = random.choice(BINS)
+        wanted = Wanted(guard=True, observe=True, work=True, n_bins=n_bins, bin_events=bin_events)
+        dropped = some_cells(random, bound, n_bins, 0.4 * (number % 2))
+        policy = DropsCells(dropped, wanted, random.choice((None, 1, 5)))
+        watch = WatchesCells(dropped, wanted, types_of(bound), KEYED[pattern])
+        events = drawn_events(random, 16)
+        found(bound, events, policy, random.choice((1, 4)))
+        match(bound, events, watch=watch)
+        for name, counts in watch.counts().items():
+            if name != "dropped" or not policy.seen.groups_dropped.any():
+                assert policy.told(name) == counts, name
+        for name, by_state in watch.counts_by_state().items():
+            assert policy.told_by_state(name) == by_state, name
+        n_met += watch.counts()["processed"].total()
+    assert n_met
+
+
+@pytest.mark.parametrize("policy_of_query", ["any", "next"])
+@pytest.mark.parametrize("pattern", SEEN_LATER)
+def test_what_comes_of_pairs_is_counted_as_in_the_oracle_beside_not_and_until(pattern, policy_of_query):
+    bound = bound_to(f"PATTERN {pattern} POLICY {policy_of_query}")
+    random, n_matched = Random(pattern), 0
+    for number in range(12):
+        n_bins, bin_events = random.choice(BINS)
+        wanted = Wanted(guard=True, observe=True, work=True, n_bins=n_bins, bin_events=bin_events)
+        dropped = some_cells(random, bound, n_bins, 0.4 * (number % 2))
+        policy = DropsCells(dropped, wanted, random.choice((None, 1, 5)))
+        watch = WatchesCells(dropped, wanted, types_of(bound))
+        events = drawn_events(random, 14)
+        found(bound, events, policy, random.choice((1, 4)))
+        match(bound, events, watch=watch)
+        wanted_counts, wanted_by_state = watch.counts(), watch.counts_by_state()
+        for name in ("taken", "completed", "matched"):
+            assert policy.told(name) == wanted_counts[name], name
+        for name in ("created", "extended"):
+            assert policy.told_by_state(name) == wanted_by_state[name], name
+        pairs = policy.told("processed"), wanted_counts["processed"]
+        expired = policy.told_by_state("expired"), wanted_by_state["expired"]
+        if SEEN_LATER[pattern] == "fewer":
+            assert pairs[0] <= pairs[1]
+            assert expired[0] == expired[1]
+        else:
+            assert pairs[0] >= pairs[1]
+            assert expired[0] >= expired[1]
+        n_matched += wanted_counts["matched"].total()
+    assert n_matched
+
+
+STRICT = (
+    "SEQ(A a, B b)",
+    "SEQ(A a, (A | B) b, * c) WHERE SAME[k] WITHIN 5 s",
+    "SEQ(A a, B+ b, C c) WHERE b.x >= a.x WITHIN 6 s",
+    "SEQ(A a, * b, NOT D n) WITHIN 3 s",
+    "SEQ(A a, AND(B b, (A | C) c)) WHERE SAME[k] WITHIN 6 EVENTS",
+)
+
+
+@pytest.mark.parametrize("pattern", STRICT)
+def test_under_strict_pairs_are_dropped_and_counted(pattern):
+    """All ways on are tried side by side, so pairs may meet that backtracking never comes to."""
+    bound = bound_to(f"PATTERN {pattern} POLICY strict")
+    random, n_missed, n_matched = Random(pattern), 0, 0
+    for number in range(16):
+        n_bins, bin_events = random.choice(BINS)
+        wanted = Wanted(guard=True, observe=True, work=True, n_bins=n_bins, bin_events=bin_events)
+        dropped = some_cells(random, bound, n_bins, 0.4 * (number % 2))
+        policy = DropsCells(dropped, wanted, random.choice((None, 1, 5)))
+        watch = WatchesCells(dropped, wanted, types_of(bound))
+        events = drawn_events(random, 20)
+        engine = found(bound, events, policy, random.choice((1, 4)))
+        assert engine == expected(bound, events, watch)
+        counts = watch.counts()
+        for name in ("completed", "matched"):
+            assert policy.told(name) == counts[name], name
+        for name in ("processed", "taken", "dropped"):
+            assert policy.told(name) >= counts[name], name
+        assert policy.seen.created.sum() + policy.seen.extended.sum() == policy.told("taken").total()
+        assert policy.told_by_state("pairs").total() == policy.told("processed").total()
+        n_missed += len(engine) < len(match(bound, events, timed_out=False).matches)
+        n_matched += len(engine)
+    assert n_missed
+    assert n_matched
+
+
+def test_under_strict_what_waits_when_its_window_closes_has_expired():
+    text = "PATTERN SEQ(A a, B b, C c) WITHIN 2 s POLICY strict"
+    kinds = "ABABABAD"
+    events = tuple(
+        OracleEvent(time * SECOND_US, (time,), "events", kind, {"ts": time * SECOND_US, "x": 0, "k": 1})
+        for time, kind in zip((0, 1, 2, 3, 9, 20, 21, 22), kinds, strict=True)
+    )
+    policy = DropsCells(frozenset(), Wanted(observe=True, work=True))
+    assert found(bound_to(text), events, policy, 16) == []
+    # The runs of 0 and 2 meet an A and one of 9 s, that of 9 the B at 20 s, beyond its window; that of 21 fails.
+    assert policy.told_by_state("created") == {"a": 4}
+    assert policy.told_by_state("extended") == {"b": 2}
+    assert policy.told_by_state("expired") == {"b": 1, "a": 1}
 
 
 CHAINS = (

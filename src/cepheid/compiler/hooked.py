@@ -67,13 +67,11 @@ class HookTable:
         Raises:
             NotSupportedError: the kernel for the plan has no hooks.
         """
-        if automaton.strict or automaton.joins is not None:
+        if automaton.joins is not None:
             bound = automaton.bound
             raise NotSupportedError(
-                "no policy can look at pairs of events and partial matches yet "
-                + ("under POLICY strict" if automaton.strict else "where variables wait for the last event"),
-                remedy="run the query without the policy"
-                + (", or use POLICY next" if automaton.strict else ", or take all events as they arrive"),
+                "no policy can look at pairs of events and partial matches yet where variables wait for the last event",
+                remedy="run the query without the policy, or take all events as they arrive",
                 text=bound.text,
                 origin=bound.origin,
                 span=bound.query.pattern.span,

@@ -58,6 +58,8 @@ Flags: TypeAlias = tuple[str, ...]
 _FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
     ("advance", "advance"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_chain", "advance_chain"): frozenset({"GUARDED"}),
+    ("advance_strict", "advance_strict"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
+    ("advance_strict", "fire_strict"): frozenset({"OBSERVED"}),
     ("advance_keyed", "advance_keyed"): frozenset({"OF_TWO", "OF_THREE", "OF_FOUR"}),
     ("endings", "accepts"): frozenset({"COUNTED", "OBSERVED"}),
     ("endings", "fire"): frozenset({"COUNTED", "OBSERVED"}),
@@ -167,7 +169,8 @@ def kernels(needs: Needs, flags: Flags = ()) -> Kernels:
         return _kernel(module, name, flags) if want else _kernel("signatures", otherwise)
 
     if needs.strict:
-        advance, fire = _kernel("advance_strict", "advance_strict"), _kernel("advance_strict", "fire_strict")
+        advance = _kernel("advance_strict", "advance_strict", flags)
+        fire = _kernel("advance_strict", "fire_strict", flags)
     else:
         name = "advance_lazy" if needs.lazy else "advance"
         advance = _kernel(name, name, flags)

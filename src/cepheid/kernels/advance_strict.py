@@ -6,6 +6,16 @@ its partition, each of which it extends or ends. As there, nothing is allocated,
 
 from __future__ import annotations
 
+from cepheid.kernels.hooks import (
+    COUNTED,
+    GUARDED,
+    OBSERVED,
+    count_work,
+    is_spent,
+    meets,
+    observe_taken,
+    went_on,
+)
 from cepheid.kernels.items import add_items, append, n_events_of, n_needed
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -72,8 +82,10 @@ from cepheid.kernels.layout import (
     RUNS_FULL,
     START,
     STATE,
+    TARGET,
     TIME_COLUMN,
     UNLINKED,
+    WORK_DONE,
     Bytes,
     Floats,
     Ints,
@@ -115,17 +127,27 @@ def _try_ways(
     """
     failed = 0
     item = row_of(item_id, plan, pool) if item_id >= 0 else 0
+    met, apart = False, False
+    if COUNTED:
+        count_work(pool)
     for w in range(ways_from, ways_to):
         edge = plan[P_EDGES] + plan[plan[P_LIST_EDGES] + w] * EDGE_WIDTH
         taken = False
         if (fit >> plan[edge + ELEMENT]) & 1:
-            taken = qualifies(edge, 0, item_id, item, plan, pool, reals, ints, floats, nulls, large, free) == 1
+            if (GUARDED or OBSERVED or COUNTED) and not met:
+                met = True
+                apart = not meets(item_id, item, number - pool[M_BASE], plan, pool, ints)
+            if not apart:
+                taken = qualifies(edge, 0, item_id, item, plan, pool, reals, ints, floats, nulls, large, free) == 1
         if taken:
             made_id = pool[M_HEAD]
-            make_row(edge, item_id, item, number, time, plan, pool, reals, ints, floats, nulls, tally)
+            made = make_row(edge, item_id, item, number, time, plan, pool, reals, ints, floats, nulls, tally)
             at = edge + MADE_FROM
             if plan[at] != plan[at + 1] or plan[at + 2] != plan[at + 3]:
                 taken = accept(at, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free) == 1
+            if OBSERVED and taken:
+                observe_taken(item_id, plan[edge + TARGET], pool)
+                went_on(made, plan, pool)  # it goes on, fails, or is counted as expired, when its run reads on or ends
             if taken and add_items(
                 run, made_id, time, number, plan, pool, reals, ints, floats, nulls, out, large, free, accept, tally
             ):
@@ -247,6 +269,8 @@ def _begin(
     pool[run + LINKS] = UNLINKED
     pool[run + LINKS + 1] = key
     pool[run + ITEM_NEXT] = pool[run + ITEM_FROM] = NO_ROW
+    if OBSERVED:
+        went_on(run, plan, pool)  # it is no partial match
     _try_ways(
         run,
         NO_ROW,
@@ -308,6 +332,8 @@ def advance_strict(
     starts = runs + LIST_WIDTH
     n_starts = plan[starts + LIST_EDGES_TO] - plan[starts + LIST_EDGES_FROM]
     while pool[M_EVENT] < n:
+        if COUNTED and pool[M_STAGE] == 0 and is_spent(pool):
+            return WORK_DONE
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
         time = ints[TIME_COLUMN * n + i]
@@ -336,6 +362,9 @@ def advance_strict(
                 if pool[run + LINKS + 1] == key:
                     over = pool[run + ITEM_NEXT] < 0
                     if not over:
+                        if COUNTED and is_spent(pool):
+                            pool[M_ROW] = run_id
+                            return WORK_DONE
                         room = _room(n_needed(run, plan, pool), n_events_of(run, plan, pool) + 1, plan, pool)
                         if room != DONE:
                             pool[M_ROW] = run_id
@@ -375,6 +404,8 @@ def advance_strict(
             pool[M_STAGE] = 3
         if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
             return BUFFER_FULL
+        if COUNTED:
+            count_work(pool)
         pool[M_STAGE] = 0
         pool[M_EVENT] = i + 1
     return DONE

@@ -78,9 +78,21 @@ def may_drop(pool: Ints) -> bool:
 @kernel(inline=True)
 def first_cell(k: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
     """The first cell for the event at index ``i`` and rows of list ``k``: that of bin 0."""
+    return first_cell_in(plan[plan[P_HOOKS] + H_LIST_STATES + k], i, plan, pool, ints)
+
+
+@kernel(inline=True)
+def first_cell_in(state: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The first cell for the event at index ``i`` and a state: that of bin 0."""
     hooks = plan[P_HOOKS]
     kind = ints[(FIRST_COLUMN + plan[hooks + H_TYPE]) * pool[M_N_EVENTS] + i]
-    return (kind * plan[hooks + H_N_STATES] + plan[hooks + H_LIST_STATES + k]) * plan[hooks + H_N_BINS]
+    return (kind * plan[hooks + H_N_STATES] + state) * plan[hooks + H_N_BINS]
+
+
+@kernel(inline=True)
+def state_of(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
+    """The state of a row; that of none where ``row_id`` is negative."""
+    return pool[row + STATE] & STATE_MASK if row_id >= 0 else plan[plan[P_HOOKS] + H_N_STATES] - 1
 
 
 @kernel(inline=True)
@@ -164,6 +176,27 @@ def went_on(row: int, plan: Ints, pool: Ints) -> None:
 
 
 @kernel(inline=True)
+def observe_expired(row: int, pool: Ints) -> None:
+    """Count a row whose window closed while it waited, where that is known at once (POLICY strict)."""
+    count(A_EXPIRED, pool[row + STATE] & STATE_MASK, pool)
+
+
+@kernel(inline=True)
+def meets(item_id: int, item: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
+    """Let the event at index ``i`` meet a row that waits for it (-1: none); False where the two are kept apart."""
+    if GUARDED or OBSERVED:
+        state = state_of(item_id, item, plan, pool)
+        cell = cell_of(first_cell_in(state, i, plan, pool, ints), i, item, item_id < 0, plan, pool, ints)
+        if GUARDED and drops(cell, pool):
+            return False
+        if OBSERVED:
+            observe_pair(cell, pool)
+    if COUNTED:
+        count(A_PAIRS, state_of(item_id, item, plan, pool), pool)
+    return True
+
+
+@kernel(inline=True)
 def observe_end(row: int, plan: Ints, pool: Ints) -> None:
     """Count a row whose window closed while it waited."""
     if not pool[row + plan[plan[P_HOOKS] + H_MARKS]] & WENT_ON:
@@ -211,5 +244,4 @@ def count_pair(k: int, n_evaluated: int, plan: Ints, pool: Ints) -> None:
 @kernel(inline=True)
 def count_evaluated(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
     """Count a condition that is evaluated, by the state of the partial match."""
-    state = pool[row + STATE] & STATE_MASK if row_id >= 0 else plan[plan[P_HOOKS] + H_N_STATES] - 1
-    count(A_EVALUATED, state, pool)
+    count(A_EVALUATED, state_of(row_id, row, plan, pool), pool)

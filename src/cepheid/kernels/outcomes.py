@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cepheid.kernels.aggregates import add_overflows
 from cepheid.kernels.endings import by_time, deadline
+from cepheid.kernels.hooks import OBSERVED, observe_expired
 from cepheid.kernels.items import is_later
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -30,8 +31,10 @@ from cepheid.kernels.layout import (
     P_ENDS,
     P_LOGS,
     P_TELLS,
+    PARENT,
     RUN_FIRST,
     RUN_WIDTH,
+    STATE,
     TIME_COLUMN,
     TIMED_OUT,
     TRAILING_FROM,
@@ -74,6 +77,24 @@ def _comes_later(time: int, event: int, than_time: int, than_event: int, plan: I
 
 
 @kernel()
+def _observe_waiting(item_id: int, plan: Ints, pool: Ints) -> None:
+    """Count the partial matches among items, each once, that could still go on when their window closed."""
+    before = NO_ROW
+    while item_id >= 0:
+        item = row_of(item_id, plan, pool)
+        if pool[item + ITEM_FROM] >= 0:
+            # Items that were made of one partial match stand side by side.
+            same = before >= 0
+            if same:
+                last = row_of(before, plan, pool)
+                same = pool[last + PARENT] == pool[item + PARENT] and pool[last + STATE] == pool[item + STATE]
+            if not same:
+                observe_expired(item, pool)
+            before = item_id
+        item_id = pool[item + ITEM_NEXT]
+
+
+@kernel()
 def decide(
     run: int,
     plan: Ints,
@@ -92,6 +113,8 @@ def decide(
     """
     failed, failed_time, failed_event, left = False, 0, 0, NO_ROW
     item_id = pool[run + ITEM_NEXT]
+    if OBSERVED:
+        _observe_waiting(item_id, plan, pool)
     pool[run + ITEM_NEXT] = NO_ROW
     while item_id >= 0:
         item = row_of(item_id, plan, pool)

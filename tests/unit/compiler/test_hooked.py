@@ -21,6 +21,8 @@ FLAGS = frozenset({"COUNTED", "GUARDED", "OBSERVED"})
 CALLED_WITH_FLAGS = (
     ("advance", "advance"),
     ("advance_chain", "advance_chain"),
+    ("advance_strict", "advance_strict"),
+    ("advance_strict", "fire_strict"),
     ("endings", "fire"),
     ("endings", "accepts"),
     ("scattered", "fire_scattered"),
@@ -94,11 +96,6 @@ def test_bins_are_powers_of_two():
         Wanted(bin_events=3)
     with pytest.raises(ValueError, match="n_bins is 0"):
         Wanted(n_bins=0)
-
-
-def test_strict_has_no_hooks():
-    with pytest.raises(NotSupportedError, match="POLICY strict"):
-        prepare(bound_to("SEQ(A a, B b) POLICY strict"), wanted=Wanted(guard=True))
 
 
 def test_variables_that_wait_have_no_hooks():
