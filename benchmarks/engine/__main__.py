@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.engine import counted, many_keys
+from benchmarks.engine import counted, many_keys, push
 from benchmarks.engine.events_file import write_in_child
 from benchmarks.engine.measure import N_TIMES, N_TIMES_QUICK
 from benchmarks.engine.one_core import pin
@@ -24,14 +24,17 @@ from benchmarks.engine.starts import starts
 from benchmarks.engine.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = (*WORKLOADS, *many_keys.NAMES, counted.NAME)
+_OF_THEIR_OWN = {counted.NAME: "counted", push.NAME: "push"}
+"""Workloads that a module of this folder measures by itself."""
+
+NAMES = (*WORKLOADS, *many_keys.NAMES, *_OF_THEIR_OWN)
 """Of the workloads, in the order in which they run."""
 
 
 def rows_of(name: str, folder: Path, *, quick: bool) -> list[Row]:
     """The rows of a workload, measured in a new process; its events lie in ``folder``."""
-    if name == counted.NAME:
-        command = [sys.executable, "-m", "benchmarks.engine.counted"]
+    if name in _OF_THEIR_OWN:
+        command = [sys.executable, "-m", f"benchmarks.engine.{_OF_THEIR_OWN[name]}"]
     elif name in many_keys.NAMES:
         command = [sys.executable, "-m", "benchmarks.engine.many_keys", name]
     else:

@@ -23,7 +23,7 @@ class Row:
             None where nothing is asked. With ``quick`` it is half of the bar in full (twice the seconds).
         n_events: length of the stream.
         events_per_cpu_s: events by the best CPU time, which other processes disturb less.
-        seconds: median wall time, for starts.
+        seconds: median wall time, for starts; of single events, the time in which so many of them have been pushed.
         cpu_seconds: median CPU time, for starts.
         right: the right number of matches.
         quick: measured with ``--quick``.
@@ -64,7 +64,7 @@ class Row:
                 found.append(f"{name}: {self.ratio:.2f} times the speed of {self.peer}, the bar is {self.bar:.2f}")
         elif self.seconds is not None:
             if self.seconds > self.bar:
-                found.append(f"{name}: {self.seconds:.2f} s, the bar is {self.bar:.2f} s")
+                found.append(f"{name}: {duration(self.seconds, 2)}, the bar is {duration(self.bar, 2)}")
         elif self.events_per_s is not None and self.events_per_s < self.bar:
             found.append(f"{name}: {self.events_per_s / 1e6:.2f} M events/s, the bar is {self.bar / 1e6:.2f} M")
         return found
@@ -76,6 +76,11 @@ HEADER = (
 )
 
 
+def duration(seconds: float, digits: int = 3) -> str:
+    """A length of time as text, of seconds with so many digits."""
+    return f"{seconds:.{digits}f} s" if seconds >= 1e-3 else f"{1e6 * seconds:.1f} us"
+
+
 def line(row: Row) -> str:
     """A row as text, below `HEADER`."""
 
@@ -85,11 +90,11 @@ def line(row: Row) -> str:
     if row.peer:
         bar = "" if row.bar is None else f"{row.bar:.2f}"
     elif row.seconds is not None:
-        bar = "" if row.bar is None else f"{row.bar:.2f} s"
+        bar = "" if row.bar is None else duration(row.bar, 2)
     else:
         bar = millions(row.bar)
-    rate = f"{row.seconds:.3f} s" if row.seconds is not None else millions(row.events_per_s)
-    cpu = f"{row.cpu_seconds:.3f} s" if row.cpu_seconds is not None else millions(row.events_per_cpu_s)
+    rate = duration(row.seconds) if row.seconds is not None else millions(row.events_per_s)
+    cpu = duration(row.cpu_seconds) if row.cpu_seconds is not None else millions(row.events_per_cpu_s)
     numbers = ["" if n is None else f"{n:,}" for n in (row.n_events, row.matches)]
     memory = "" if row.peak_rss_bytes is None else f"{row.peak_rss_bytes / 1e6:.0f}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,18 +14,21 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.gauge import Gauge
+from cepheid.engine.one_by_one import OneByOne
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
 from cepheid.engine.streams import Streams
 from cepheid.engine.turns import in_turn
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
-from cepheid.errors import DataError, QueryError, SchemaError
-from cepheid.events.event_time import event_times
-from cepheid.events.frames import like_given
-from cepheid.events.given import first_given, read_given
+from cepheid.errors import DataError, QueryError, level_outside
+from cepheid.events.batch import NOTHING_REJECTED
+from cepheid.events.frames import EVENT, like_given
+from cepheid.events.given import empty_of, first_given, in_columns, read_given
+from cepheid.events.given_times import duration_us, moment_us
 from cepheid.events.ingest import read_events
-from cepheid.events.schema import TIME_UNITS, Schema
+from cepheid.events.schema import Schema
+from cepheid.events.single import EventReader, first_table, is_event
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.check import check
 from cepheid.language.hopeless import told, warn_of_no_matches
@@ -116,29 +118,33 @@ class Matcher:
         self._settings = settings
         self._policy = policy
         self._catalog = catalog_with(catalog, queries)
-        self._slack_us = None if slack is None else self._duration_us(slack)
+        self._slack_us = None if slack is None else duration_us(slack, time_unit)
         self._given: Any = None
         self._arrow: Any = None
         self._schema: Schema | None = None
         self._stream: Stream | Streams | None = None
+        self._reader: EventReader | None = None
+        self._singles: OneByOne | None = None
         self._watermark_us = BEFORE_ALL_US
         self._failure: BaseException | None = None
         self.lock = threading.RLock()
         self.late: Any = None
         self.rejected: Any = None
         if schema is not None:
-            self._bind(*read_given(_empty_of(schema), **self._options))
+            self._bind(*read_given(empty_of(schema), **self._options))
 
     @in_turn
     def push(self, events: Any) -> Any:
-        """Take events.
+        """Take events, or one event.
 
         Args:
             events: as for `cepheid.match`. Every push has the same columns; types that can be cast without loss are.
+                Or one event: a dict (or another mapping) from columns to values, a dataclass, a named tuple, a Row of
+                Spark, or a tuple with the values of all columns in their order. What it does not name is NULL.
 
         Returns:
-            The matches that are decided by now and were not before, as the same kind of table: none where ``slack``
-            is not given, as the watermark stays.
+            The matches that are decided by now and were not before, as the same kind of table, and after one event as a
+            list of dicts: none where ``slack`` is not given, as the watermark stays.
 
         Warns:
             UserWarning: events were rejected (no time, no type), or partial matches were dropped.
@@ -151,14 +157,47 @@ class Matcher:
         self._require_whole()
         if self._watermark_us == AFTER_ALL_US:
             raise DataError("the matcher is closed: its stream has ended", remedy="start another one")
+        if is_event(events, self._options["time"]):
+            return self._push_event(events)
+        self._settle()
         table, schema = read_given(events, **self._options)
         stream = self._stream
         if stream is None or self._schema is None:
             stream = self._bind(table, schema)
         elif table.schema != self._arrow:
-            table = _in_columns(table, self._arrow, missing_are_null=isinstance(events, Mapping))
-        assert self._schema is not None
+            table = in_columns(table, self._arrow, missing_are_null=isinstance(events, Mapping))
         self._given = first_given(events)
+        return self._push_table(stream, table)
+
+    def _push_event(self, event: Any) -> Any:
+        """Take one event."""
+        if self._stream is None or self._reader is None:
+            self._bind(*read_given(first_table(event), **self._options))
+            assert self._stream is not None
+            assert self._reader is not None
+        stream, singles, values = self._stream, self._singles, self._reader.values(event)
+        self._given = EVENT
+        time_us = None
+        if singles is not None and (singles.is_open or singles.open()):
+            time_us = self._reader.time_us(values)
+        if singles is None or time_us is None:
+            return self._push_table(stream, self._reader.table([values]))
+        number = stream.n_arrived
+        stream.n_arrived = number + 1
+        self.rejected = _NOTHING_REJECTED
+        if time_us <= self._watermark_us:
+            stream.n_late += 1
+            self.late = [dict(zip(self._reader.names, values, strict=True))]
+            return []
+        self.late = []
+        singles.push(values, time_us, number)
+        if self._slack_us is not None and time_us - self._slack_us > self._watermark_us:
+            self._watermark_us = time_us - self._slack_us - 1
+        return self._moved_singly(singles)
+
+    def _push_table(self, stream: Stream | Streams, table: Any) -> Any:
+        """Take the events of a table with the columns of the stream."""
+        assert self._schema is not None
         first_row = stream.n_arrived
         batch = read_events(table, self._schema)
         with self._failing():
@@ -188,7 +227,7 @@ class Matcher:
         Raises:
             DataError: ``time`` is none; a value cannot be worked with, or a registered function fails.
         """
-        return self._moved(self._time_us(time))
+        return self._moved(moment_us(time, self._options["time_unit"]))
 
     @in_turn
     def close(self) -> Any:
@@ -214,6 +253,7 @@ class Matcher:
             QueryError: the plan does not name its variables.
         """
         self._require_whole()
+        self._settle()
         settings = replace(self._settings, evaluation=evaluation)
         if isinstance(self._stream, Streams):
             plans = self._stream.plans_for(evaluation)
@@ -224,6 +264,7 @@ class Matcher:
             with self._failing():
                 self._stream.switch(plan)
         self._settings = settings
+        self._take_singles()
 
     @in_turn
     def gauge(self, *, by_key: bool = False) -> Gauge:
@@ -316,6 +357,21 @@ class Matcher:
         }
 
     @property
+    def batched_because(self) -> str | None:
+        """Why single events take the road of batches, each as a table of one row, which costs a hundred times more.
+
+        None where they do not: then an event goes from Python's objects to the kernel, and a match back, with no table
+        between. So it is for queries whose partial matches live on between two steps (see "How it is run" in
+        ``docs/streams.md``).
+
+        Raises:
+            DataError: as of `gauge`.
+        """
+        with self.lock:
+            stream = self._known()
+            return stream.batched_because if isinstance(stream, Stream) else "the matcher has a set of queries"
+
+    @property
     def watermark_us(self) -> int | None:
         """The watermark, us since the epoch; None before it is known, the greatest int64 after `close`."""
         return None if self._watermark_us == BEFORE_ALL_US else self._watermark_us
@@ -331,6 +387,7 @@ class Matcher:
         self._require_whole()
         if self._stream is None:
             raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
+        self._settle()
         return self._stream
 
     def _bind(self, table: Any, schema: Schema) -> Stream | Streams:
@@ -355,6 +412,8 @@ class Matcher:
         stream.watermark_us = self._watermark_us
         _ = stream.output  # a query whose output cannot be is refused before anything is pushed
         self._arrow, self._schema, self._stream = table.schema, schema, stream
+        self._reader = EventReader(table.schema, schema)
+        self._take_singles()
         warn_of_no_matches([reason for bound in bounds.values() for reason in told(bound)])
         return stream
 
@@ -365,16 +424,40 @@ class Matcher:
             nothing = pa.table({})
             return dict.fromkeys(self._query, nothing) if isinstance(self._query, QuerySet) else nothing
         before = self._stream.n_dropped
+        singles = self._singles
+        if singles is not None and singles.is_open:
+            if self._watermark_us != AFTER_ALL_US:
+                return self._moved_singly(singles)
+            self._settle()
         with self._failing():
             found = self._stream.advance(self._watermark_us)
         if self._stream.n_dropped > before:
-            warnings.warn(
-                f"{self._stream.n_dropped - before} partial matches were dropped, so matches may be missing",
-                stacklevel=3,
-            )
+            _warn_of_dropped(self._stream.n_dropped - before)
         if isinstance(found, dict):
             return {name: like_given(matches, self._given) for name, matches in found.items()}
         return like_given(found, self._given)
+
+    def _moved_singly(self, singles: OneByOne) -> list[dict[str, Any]]:
+        """Step to the watermark, event by event."""
+        try:
+            found = singles.advance(self._watermark_us)
+        except BaseException as error:
+            self._fail(error)
+            raise
+        if singles.n_dropped:
+            _warn_of_dropped(singles.n_dropped)
+        return found
+
+    def _take_singles(self) -> None:
+        """What takes single events of the stream; None where they take the road of batches."""
+        stream, reader = self._stream, self._reader
+        self._singles = stream.one_by_one(reader) if isinstance(stream, Stream) and reader is not None else None
+
+    def _settle(self) -> None:
+        """Let the stream hold all that is held."""
+        if self._singles is not None:
+            with self._failing():
+                self._singles.settle()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -382,8 +465,11 @@ class Matcher:
         try:
             yield
         except BaseException as error:
-            self._failure, self._stream = error, None
+            self._fail(error)
             raise
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure, self._stream, self._singles = error, None, None
 
     def _require_whole(self) -> None:
         """Refuse to go on where matches would be missed in silence."""
@@ -393,40 +479,12 @@ class Matcher:
                 remedy="start another one, and push again from one window before the last match that was given",
             ) from self._failure
 
-    def _time_us(self, time: datetime | np.datetime64 | str | int | float) -> int:
-        if isinstance(time, int | float) and self._options["time_unit"] is None:
-            raise DataError(
-                f"{time} is a number, and nothing says in which unit",
-                remedy="give a datetime, or the Matcher a time_unit",
-            )
-        try:
-            # Arrow takes numpy's times as an array only.
-            given = pa.array(np.array([time]) if isinstance(time, np.datetime64) else [time])
-        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-            raise DataError(f"{time!r} is not a time", remedy="give a datetime, an ISO text or a number") from error
-        read = event_times(given, self._options["time_unit"], "time")
-        if read.bad is not None:
-            raise DataError(f"the time {read.why(0)}", remedy="give a datetime, an ISO text or a number")
-        return int(read.values[0])
 
-    def _duration_us(self, slack: timedelta | int | float) -> int:
-        unit = self._options["time_unit"]
-        is_length = isinstance(slack, int | float | timedelta) and not isinstance(slack, bool)
-        if not is_length or (isinstance(slack, float) and not math.isfinite(slack)):
-            raise SchemaError(f"slack={slack!r} is no length of time", remedy="give a timedelta, a number, or None")
-        if isinstance(slack, timedelta):
-            us = slack // timedelta(microseconds=1)
-        elif unit is None:
-            raise SchemaError(
-                f"slack={slack} is a number, and nothing says in which unit", remedy="give a timedelta, or a time_unit="
-            )
-        elif unit in TIME_UNITS:
-            us = round(slack * TIME_UNITS[unit])
-        else:
-            raise SchemaError(f"{unit!r} is not a unit of time", remedy=f"use one of {', '.join(TIME_UNITS)}")
-        if us < 0:
-            raise SchemaError(f"slack={slack} is negative", remedy="give 0 or more, or None")
-        return us
+_NOTHING_REJECTED = NOTHING_REJECTED.table()
+
+
+def _warn_of_dropped(n: int) -> None:
+    warnings.warn(f"{n} partial matches were dropped, so matches may be missing", stacklevel=level_outside())
 
 
 def _require_bounded(bounds: Mapping[str, BoundQuery]) -> None:
@@ -437,42 +495,3 @@ def _require_bounded(bounds: Mapping[str, BoundQuery]) -> None:
                 check(one, stream=True)
             except QueryError as error:
                 raise error.located(one.text, one.origin or name or None) from None
-
-
-def _empty_of(schema: Any) -> Any:
-    """A table without rows of these columns."""
-    if isinstance(schema, pa.Schema):
-        return schema.empty_table()
-    if isinstance(schema, Mapping):
-        return {name: _empty_of(table) for name, table in schema.items()}
-    return schema
-
-
-def _in_columns(table: Any, arrow: Any, *, missing_are_null: bool) -> Any:
-    """The table with the columns of the first push, in their types.
-
-    Raises:
-        SchemaError: a column is missing or new, or has values that do not fit its type.
-    """
-    new = [name for name in table.column_names if name not in arrow.names]
-    missing = [] if missing_are_null else [name for name in arrow.names if name not in table.column_names]
-    if new or missing:
-        what = f"have a new column {new[0]!r}" if new else f"lack the column {missing[0]!r}"
-        raise SchemaError(
-            f"the events {what}; the stream began with {', '.join(arrow.names)}",
-            remedy="give every push the same columns, or name them all in schema=",
-        )
-    columns = []
-    for field in arrow:
-        if field.name not in table.column_names:
-            columns.append(pa.nulls(table.num_rows, field.type))
-            continue
-        column = table.column(field.name)
-        try:
-            columns.append(column if column.type == field.type else column.cast(field.type))
-        except pa.ArrowException as error:
-            raise SchemaError(
-                f"the column {field.name!r} is {column.type} here and was {field.type} before: {error}",
-                remedy="give the columns the types of all pushes with schema=",
-            ) from error
-    return pa.table(columns, schema=arrow)

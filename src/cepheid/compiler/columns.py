@@ -71,6 +71,26 @@ class KernelEvents:
         """Whether some int column of the plan has a NULL among the events."""
         return bool((self.ints[self.int_nulls : self.float_nulls] >= 0).any())
 
+    def int_column(self, column: int, n: int) -> tuple[Ints, Bools]:
+        """An int column of the plan, of the first ``n`` events: its values, and where they are not NULL."""
+        values = self.ints[(k.FIRST_COLUMN + column) * self.n :][:n]
+        place = int(self.ints[self.int_nulls + column])
+        return values, np.ones(n, np.bool_) if place < 0 else self.nulls[place * self.n :][:n] == 0
+
+    def changes_from(self, before: KernelEvents, n: int) -> dict[int, tuple[Ints, Ints]]:
+        """Of each int column in which the first ``n`` events had other values before: what these were, and are.
+
+        Columns of codes have others as dictionaries change. NULLs, which have no code, are left out.
+        """
+        changed = {}
+        for column in range(self.float_nulls - self.int_nulls):
+            new, there = self.int_column(column, n)
+            old, _ = before.int_column(column, n)
+            old, new = old[there], new[there]
+            if not np.array_equal(old, new):
+                changed[column] = (old, new)
+        return changed
+
 
 NO_EVENTS = KernelEvents(
     n=0,

@@ -100,6 +100,13 @@ class MachineFunction:
             TypeError: an argument is not of its kind.
             RuntimeError: it met an error.
         """
+        words = self.words(*arguments)
+        result, error = _WORD(), _PLACE()
+        self.require_success(self._function(ctypes.byref(result), ctypes.byref(error), *words))
+        return result.value
+
+    def words(self, *arguments: Any) -> list[int | None]:
+        """The words of the calling convention for some arguments; see `__call__`."""
         words: list[int | None] = []
         for kind, value in zip(self._kinds, arguments, strict=True):
             bytes_ = _ITEM_BYTES.get(kind)
@@ -112,11 +119,33 @@ class MachineFunction:
                 words.append(int(value))
             else:
                 words.append(value.address)
-        result, error = _WORD(), _PLACE()
-        status = self._function(ctypes.byref(result), ctypes.byref(error), *words)
+        return words
+
+    @property
+    def places(self) -> list[int]:
+        """Where the words of each argument begin among all."""
+        widths = [len(_ARRAY) if kind in _ITEM_BYTES else 1 for kind in self._kinds]
+        return [sum(widths[:number]) for number in range(len(widths))]
+
+    def require_success(self, status: int) -> None:
+        """Look at what the machine code returned.
+
+        Raises:
+            RuntimeError: it met an error.
+        """
         if status not in _RETURNED:
             raise RuntimeError(f"{self._symbol} stopped with status {status}")
-        return result.value
+
+    def as_function(self, result: Any, *arguments: Any) -> Callable[..., int]:
+        """The code by the calling convention of C, where it is made so.
+
+        Args:
+            result, arguments: types of ctypes.
+        """
+        function: Any = ctypes.CFUNCTYPE(result, *arguments)(self.address)
+        function.keeps = self  # the code lies in memory as long as this object lives
+        called: Callable[..., int] = function
+        return called
 
 
 def processor() -> str:

@@ -82,6 +82,35 @@ class CarriedSession:
         return self.watermark_us if started is None else min(self.watermark_us, started - 1)
 
     @property
+    def compiled(self) -> CompiledPlan:
+        """The plan."""
+        return self._compiled
+
+    @property
+    def pool(self) -> Pool:
+        """The partial matches."""
+        return self._pool
+
+    @property
+    def caps(self) -> Caps:
+        """How much may be held."""
+        return self._caps
+
+    @property
+    def batch(self) -> EventBatch | None:
+        """The events that are kept."""
+        return self._held
+
+    @property
+    def events(self) -> KernelEvents | None:
+        """The columns of these."""
+        return self._events
+
+    def take_back(self, batch: EventBatch | None, events: KernelEvents | None) -> None:
+        """Go on with other events, which the pool names by their numbers here (`engine.one_by_one`)."""
+        self._held, self._events, self._n_new = batch, events, 0
+
+    @property
     def n_bytes(self) -> int:
         """Bytes of partial matches and of the events that are kept."""
         return self._pool.n_bytes + (0 if self._held is None else batch_bytes(self._held))
@@ -260,17 +289,18 @@ class CarriedSession:
             assert (events.selected[:n_before] == np.arange(n_before)).all(), "what fitted once fits again"
         if before is None:
             return events
-        changed = {}
-        for column in range(len(compiled.requests.ints)):
-            old, new = _int_column(before, column)[:n_before], _int_column(events, column)[:n_before]
-            if not np.array_equal(old, new):
-                changed[column] = (old, new)
-        if changed:
-            self._recode(events, changed)
+        self.recode(events, events.changes_from(before, n_before))
         return events
 
-    def _recode(self, events: KernelEvents, changed: dict[int, tuple[k.Ints, k.Ints]]) -> None:
-        """Bring registers and keys that come from columns of codes to the codes that stand for the same values now."""
+    def recode(self, events: KernelEvents, changed: dict[int, tuple[k.Ints, k.Ints]]) -> None:
+        """Bring registers and keys that come from columns of codes to the codes that stand for the same values now.
+
+        Args:
+            events: as they are now.
+            changed: see `KernelEvents.changes_from`.
+        """
+        if not changed:
+            return
         compiled, pool = self._compiled, self._pool
         plan, words = compiled.plan, pool.pool
         ids = np.arange(words[k.M_TAIL], words[k.M_HEAD])
@@ -300,10 +330,6 @@ class CarriedSession:
         buckets[:] = k.NO_ROW
         relink_kept(words)
         pool.unsort(words)
-
-
-def _int_column(events: KernelEvents, column: int) -> k.Ints:
-    return events.ints[(FIRST_COLUMN + column) * events.n :][: events.n]
 
 
 def _chosen(events: KernelEvents, needed: k.Ints) -> KernelEvents:

@@ -26,6 +26,10 @@ class Session(Protocol):
     watermark_us: int
 
     @property
+    def compiled(self) -> CompiledPlan:
+        """The plan."""
+
+    @property
     def settled_us(self) -> int:
         """All matches that are told from now on have their last event after this time, us."""
 

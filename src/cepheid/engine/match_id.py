@@ -47,8 +47,7 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
     Returns:
         A string array of n ids.
     """
-    parts = [part.encode() for part in (print_query(bound.query), source)]
-    prefix = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+    prefix = prefix_of(bound, source)
     identity = _identities(batch, matches.positions)
     entries = np.empty((len(matches.positions), 1 + identity.shape[1]), "<i8")
     entries[:, 0] = matches.variables
@@ -63,6 +62,12 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
     if ENABLED and len(matches) > FEW_MATCHES:
         return _digests_by_kernel(prefix, words, ends).cast(ARROW_TYPE)
     return texts_of(_digests(prefix, words, ends)).cast(ARROW_TYPE)
+
+
+def prefix_of(bound: BoundQuery, source: str) -> bytes:
+    """What the hashes of all matches of a query begin with."""
+    parts = [part.encode() for part in (print_query(bound.query), source)]
+    return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
 
 
 def _digests(prefix: bytes, words: Int64Array, ends: Int64Array) -> list[str]:

@@ -74,6 +74,11 @@ class RerunSession:
         self.watermark_us = BEFORE_ALL_US
 
     @property
+    def compiled(self) -> CompiledPlan:
+        """The plan."""
+        return self._compiled
+
+    @property
     def settled_us(self) -> int:
         """See `engine.incremental.Session.settled_us`."""
         if self._pending_us is None:

@@ -11,11 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.carried import CarriedSession
 from cepheid.engine.composite import ORDER, attributes_read, composite_schema, composites
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.gauge import by_key as keys_of
 from cepheid.engine.incremental import Session, session
 from cepheid.engine.matches import Matches
+from cepheid.engine.one_by_one import OneByOne, reason_in_batches
 from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import output_schema, time_type
@@ -27,6 +29,7 @@ from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.reorder import ReorderBuffer, parted
 from cepheid.events.schema import Schema
+from cepheid.events.single import EventReader
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
 from cepheid.plan.evaluation import EAGER, asked_for
@@ -80,6 +83,7 @@ class Stream:
         self.n_arrived = 0
         self.n_late = 0
         self._bound = bound
+        self._settings = settings
         inner = replace(settings, evaluation=EAGER)
         self._policy = policy
         first = bound.chain[-1]
@@ -183,6 +187,19 @@ class Stream:
         """
         wanted = None if self._policy is None or self._bound.inner is not None else self._policy.wanted
         return prepare(self._bound, evaluation=asked_for(self._bound, evaluation), wanted=wanted)
+
+    @property
+    def batched_because(self) -> str | None:
+        """Why single events come as tables of one row; None where `one_by_one` takes them."""
+        return reason_in_batches(self._stages[-1].session.compiled, self._settings, self._events)
+
+    def one_by_one(self, reader: EventReader) -> OneByOne | None:
+        """What takes the events of this stream one by one, with its plan as it is now; None for `batched_because`."""
+        session = self._stages[0].session
+        if not isinstance(session, CarriedSession) or self.batched_because is not None:
+            return None
+        columns = self.columns(reader.table([]), reader.schema)
+        return OneByOne(self, self._bound, session, self._stages[0].buffer, reader, self._events, columns)
 
     def switch(self, compiled: CompiledPlan) -> None:
         """Go on with a plan of `plan_for`, from the next event on."""

@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 from cepheid.errors import SchemaError
 from cepheid.events.arrow_types import is_list
 
+EVENT = object()
+"""In place of a table: one event was given, as a Python object."""
+
 
 def as_arrow(data: Any, what: str = "the events") -> Any:
     """A pyarrow Table of what was given.
@@ -85,8 +88,11 @@ def _check_objects(frame: Any, what: str) -> None:
 def like_given(table: Any, data: Any) -> Any:
     """A pyarrow Table as the kind of table that ``data`` is: pandas, Polars, or else Arrow.
 
-    In pandas, whole numbers that can be NULL are of pandas' nullable types, so that they stay whole numbers.
+    It is a list of dicts where ``data`` is `EVENT`. In pandas, whole numbers that can be NULL are of pandas' nullable
+    types, so that they stay whole numbers.
     """
+    if data is EVENT:
+        return table.to_pylist()
     library = _library(data)
     if library == "polars":
         return _polars().from_arrow(table)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cepheid.errors import SchemaError
 from cepheid.events.frames import as_arrow
 from cepheid.events.ingest import schema_of
 from cepheid.events.merge import read_tables
@@ -39,3 +40,46 @@ def read_given(
 def first_given(events: Any) -> Any:
     """One table of the kind that the caller gave."""
     return next(iter(events.values())) if isinstance(events, Mapping) and events else events
+
+
+def empty_of(schema: Any) -> Any:
+    """A table without rows of some columns.
+
+    Args:
+        schema: a pyarrow Schema, or a table with these columns; or several by event type.
+    """
+    if isinstance(schema, pa.Schema):
+        return schema.empty_table()
+    if isinstance(schema, Mapping):
+        return {name: empty_of(table) for name, table in schema.items()}
+    return schema
+
+
+def in_columns(table: Any, arrow: Any, *, missing_are_null: bool) -> Any:
+    """The table with the columns of the first push, in their types.
+
+    Raises:
+        SchemaError: a column is missing or new, or has values that do not fit its type.
+    """
+    new = [name for name in table.column_names if name not in arrow.names]
+    missing = [] if missing_are_null else [name for name in arrow.names if name not in table.column_names]
+    if new or missing:
+        what = f"have a new column {new[0]!r}" if new else f"lack the column {missing[0]!r}"
+        raise SchemaError(
+            f"the events {what}; the stream began with {', '.join(arrow.names)}",
+            remedy="give every push the same columns, or name them all in schema=",
+        )
+    columns = []
+    for field in arrow:
+        if field.name not in table.column_names:
+            columns.append(pa.nulls(table.num_rows, field.type))
+            continue
+        column = table.column(field.name)
+        try:
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        except pa.ArrowException as error:
+            raise SchemaError(
+                f"the column {field.name!r} is {column.type} here and was {field.type} before: {error}",
+                remedy="give the columns the types of all pushes with schema=",
+            ) from error
+    return pa.table(columns, schema=arrow)

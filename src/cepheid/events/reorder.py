@@ -39,6 +39,10 @@ class ReorderBuffer:
         if len(batch):
             self._held.append(batch)
 
+    def clear(self) -> None:
+        """Hold nothing any more."""
+        self._held = []
+
     def release(self, until_us: int) -> EventBatch | None:
         """Take out the events up to a time, in order.
 

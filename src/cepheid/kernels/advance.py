@@ -93,6 +93,7 @@ from cepheid.kernels.layout import (
     M_RUN_TAIL,
     M_RUNS,
     M_STAGE,
+    M_STOP,
     M_TAIL,
     MADE_FROM,
     MOVED_ON,
@@ -296,7 +297,7 @@ def advance(
     keep: Helper,
     fire: Ending,
 ) -> int:
-    """Step over the rest of the batch.
+    """Step over the rest of the batch, up to `M_STOP`.
 
     Returns:
         DONE, or POOL_FULL, OUTPUT_FULL, BUFFER_FULL, RUNS_FULL: make room and call again; or HOST_FAILED.
@@ -310,7 +311,8 @@ def advance(
     has_runs = run_field >= 0 and plan[P_HORIZON] >= 0
     moves_on = plan[P_MIXED] != 0 and run_field >= 0
     guards = GUARDED and may_drop(pool)
-    while pool[M_EVENT] < n:
+    stop = pool[M_STOP]
+    while pool[M_EVENT] < stop:
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
         if fit == 0:

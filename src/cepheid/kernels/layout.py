@@ -73,7 +73,7 @@ M_HEAD, M_TAIL = 4, 5  # ids of rows: next to be made, oldest that is kept
 M_RUN_HEAD, M_RUN_TAIL = 6, 7
 M_KEPT_HEAD, M_KEPT_TAIL = 8, 9
 M_BASE = 10  # number in the stream of the event at index 0 of the batch
-M_N_EVENTS = 11  # events in the batch
+M_N_EVENTS = 11  # events in the batch, or for how many there is room in its columns: the length of each
 M_N_MATCHES, M_N_ENTRIES = 12, 13
 M_N_TRIED = 14  # (event, partial match) pairs looked at
 # where things begin in `pool`, and their room (powers of two)
@@ -103,7 +103,7 @@ MAX_SLOTS = 62
 M_SLOTS = M_HOST + 3  # what a match of a group under NOT binds, as operands name it
 M_GROUPS = M_SLOTS + MAX_SLOTS  # where the matches of groups under NOT are told in `ints`, or -1: see below
 M_TRIGGER = M_GROUPS + 1  # the event for which events that were kept are joined
-M_STOP = M_TRIGGER + 1  # `advance_lazy` and `advance_chain` stop before the event at this index
+M_STOP = M_TRIGGER + 1  # kernels (but that for strict) stop before the event at this index
 M_QUIET = M_TRIGGER + 2  # the event at this index is the first for which it joins
 M_ROOT = M_TRIGGER + 3  # J_STEP and those after it, of the partial match that has no event
 M_HOOKS = M_ROOT + 4  # where what is kept for policies begins: see `hook_layout`
