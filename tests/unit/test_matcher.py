@@ -280,11 +280,14 @@ class Counts:
         return Orders()
 
 
-def test_a_policy_looks_at_the_pairs_of_a_stream():
+@pytest.mark.parametrize("singly", [False, True])
+def test_a_policy_looks_at_the_pairs_of_a_stream(singly: bool):
     policy = Counts()
-    one = matcher(policy=policy, slack=0)
+    one = matcher(policy=policy, slack=0, schema=table((0, "A", 1)).schema)
+    assert one.batched_because == "a policy looks at pairs of events and partial matches"
     for at in range(4):
-        one.push(table((at, "AB"[at % 2], 1)))
+        part = table((at, "AB"[at % 2], 1))
+        one.push(part.to_pylist()[0] if singly else part)
     one.close()
     assert policy.seen is not None
     assert policy.seen.processed.sum() == 2 + 2

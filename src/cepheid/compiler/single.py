@@ -245,6 +245,8 @@ def reason_not_single(compiled: CompiledPlan) -> str | None:
     for node in (node for root in (*conditions, *bound.partition) for node in walk(root)):
         if isinstance(node, Call) and node.function in bound.catalog.functions:
             return f"the registered function {node.function} is called for columns of events"
+        if isinstance(node, Remote):
+            return f"values are looked up in the store {node.store}"
     for request in compiled.requests.ints:
         if request.shape.text and any(_orders_texts(root, bound.types) for root in conditions):
             return "texts of several events are compared by their order"

@@ -191,6 +191,8 @@ class Stream:
     @property
     def batched_because(self) -> str | None:
         """Why single events come as tables of one row; None where `one_by_one` takes them."""
+        if self._policy is not None:
+            return "a policy looks at pairs of events and partial matches"
         return reason_in_batches(self._stages[-1].session.compiled, self._settings, self._events)
 
     def one_by_one(self, reader: EventReader) -> OneByOne | None:
