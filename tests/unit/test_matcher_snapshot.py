@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -83,9 +84,24 @@ def test_what_does_not_fit_is_told():
         cep.Matcher(QUERIES[0], time="ts", type="kind", time_unit="ms").restore(snapshot)
     with pytest.raises(DataError, match="made with parameters"):
         matcher(QUERIES[0], parameters={"x": 1}).restore(snapshot)
-    for broken, said in ((b"", "no snapshot"), (b"x" * 100, "no snapshot"), (snapshot[:-1], "damaged|cut off")):
+    for broken, said in ((b"", "no snapshot"), (b"x" * 100, "no snapshot"), (snapshot[:17], "no snapshot")):
         with pytest.raises(DataError, match=said):
             matcher(QUERIES[0]).restore(broken)
+
+
+def test_bytes_that_are_cut_or_changed_are_refused_wherever_it_is():
+    one = matcher(QUERIES[0])
+    one.push(EVENTS)
+    snapshot = one.snapshot()
+    other, random = matcher(QUERIES[0]), Random(1)
+    for _ in range(200):
+        at, bit = random.randrange(len(snapshot)), 1 << random.randrange(8)
+        changed = snapshot[:at] + bytes([snapshot[at] ^ bit]) + snapshot[at + 1 :]
+        for broken in (changed, snapshot[:at], snapshot + snapshot[at:]):
+            with pytest.raises(DataError, match=r"no snapshot|has the format|damaged|cut off"):
+                other.restore(broken)
+    other.restore(snapshot)  # nothing of the others was kept
+    assert other.snapshot() == snapshot
 
 
 @pytest.mark.parametrize("kinds", [("CarriedSession", "RerunSession"), ("RerunSession", "CarriedSession")])
@@ -106,8 +122,11 @@ def test_a_snapshot_of_another_format_is_refused(monkeypatch: pytest.MonkeyPatch
     snapshot = one.snapshot()
     now = snapshots.VERSION
     monkeypatch.setattr(snapshots, "VERSION", now + 1)
-    with pytest.raises(DataError, match=f"has the format {now}, and this version of cepheid reads {now + 1}"):
-        matcher(QUERIES[0]).restore(snapshot)
+    newer = one.snapshot()
+    monkeypatch.undo()
+    with pytest.raises(DataError, match=f"has the format {now + 1}, and this version of cepheid reads 2 to {now}"):
+        matcher(QUERIES[0]).restore(newer)
+    matcher(QUERIES[0]).restore(snapshot)
 
 
 def test_an_empty_stream_has_a_small_snapshot():

@@ -1,6 +1,7 @@
 """What a stream holds as bytes: versioned, in terms of events and of the plan, and of no kernel.
 
-A snapshot is a JSON text and Arrow tables behind it. Each table is written with its length as an IPC stream. Events
+A snapshot is a JSON text and Arrow tables behind it, each with its length, after a digest of them. Tables are written
+as IPC streams. Events
 are kept as they came, with their numbers in the stream; a partial match is a row with the one that it extends, the
 event that it took last, its state, and its registers, named by the numbers of elements and columns in the plan
 (`engine.saved_rows`). A fingerprint of the plan stands beside them: where the query has another plan by now, the
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
@@ -21,48 +23,66 @@ from cepheid.events.batch import EventBatch
 from cepheid.events.schema import Schema
 
 MAGIC = b"cepheid snapshot "
-VERSION = 2
+VERSION = 3
+WITHOUT_DIGEST = 2
+"""The format before, which is read, too: a change of a byte may not be noticed there."""
+
+DIGEST_BYTES = 16
 _WHERE = ("cepheid time", "cepheid number", "cepheid place")
+_VERSION_BYTES = 2
 _LENGTH_BYTES = 8
+_AS_MADE = "give it as it was made"
 
 
 def packed(said: Mapping[str, Any], tables: Sequence[Any]) -> bytes:
     """A snapshot of what JSON can say, and of pyarrow Tables."""
     head = json.dumps({**said, "n_tables": len(tables)}).encode()
-    parts = [MAGIC, VERSION.to_bytes(2, "little")]
+    parts = []
     for content in (head, *map(_written, tables)):
         parts += [len(content).to_bytes(_LENGTH_BYTES, "little"), content]
-    return b"".join(parts)
+    held = b"".join(parts)
+    return b"".join((MAGIC, VERSION.to_bytes(_VERSION_BYTES, "little"), _digest(held), held))
 
 
 def unpacked(snapshot: bytes) -> tuple[dict[str, Any], list[Any]]:
-    """What `packed` was given.
+    """What `packed` was given, by this version or an earlier one.
 
     Raises:
-        DataError: these bytes are no snapshot, or one of another version.
+        DataError: these bytes are no snapshot, one of another version, or not as they were made.
     """
-    start = len(MAGIC) + 2
-    if snapshot[: len(MAGIC)] != MAGIC:
+    start = len(MAGIC) + _VERSION_BYTES
+    if snapshot[: len(MAGIC)] != MAGIC or len(snapshot) < start:
         raise DataError("these bytes are no snapshot", remedy="give what Matcher.snapshot() returned")
     version = int.from_bytes(snapshot[len(MAGIC) : start], "little")
-    if version != VERSION:
+    if version not in (WITHOUT_DIGEST, VERSION):
         raise DataError(
-            f"the snapshot has the format {version}, and this version of cepheid reads {VERSION}",
+            f"the snapshot has the format {version}, and this version of cepheid reads {WITHOUT_DIGEST} to {VERSION}",
             remedy="restore it with the version that made it, or feed the stream again",
         )
-    contents = []
+    digest = b""
+    if version > WITHOUT_DIGEST:
+        digest, start = snapshot[start : start + DIGEST_BYTES], start + DIGEST_BYTES
+    held, contents = snapshot[start:], []
     while start < len(snapshot):
         end = start + _LENGTH_BYTES
         start = end + int.from_bytes(snapshot[start:end], "little")
         contents.append(snapshot[end:start])
+    if start != len(snapshot):
+        raise DataError("the snapshot is cut off, or damaged", remedy=_AS_MADE)
+    if digest and digest != _digest(held):
+        raise DataError("the snapshot is damaged: its bytes are not those that were written", remedy=_AS_MADE)
     try:
         said: dict[str, Any] = json.loads(contents[0])
         tables = [pa.ipc.open_stream(content).read_all() for content in contents[1:]]
     except (IndexError, ValueError, pa.ArrowException) as error:
-        raise DataError(f"the snapshot is damaged: {error}", remedy="give it as it was made") from error
-    if start != len(snapshot) or len(tables) != said["n_tables"]:
-        raise DataError("the snapshot is cut off", remedy="give it as it was made")
+        raise DataError(f"the snapshot is damaged: {error}", remedy=_AS_MADE) from error
+    if len(tables) != said["n_tables"]:
+        raise DataError("the snapshot is cut off, or damaged", remedy=_AS_MADE)
     return said, tables
+
+
+def _digest(held: bytes) -> bytes:
+    return blake2b(held, digest_size=DIGEST_BYTES).digest()
 
 
 def other_plan() -> DataError:
