@@ -156,7 +156,7 @@ class _Compiler:
                     -1 if edge.source is None else edge.source,
                     edge.target,
                     edge.element,
-                    int(edge.forks),
+                    int(edge.forks or edge.other_case),
                     *guards,
                     *absences,
                     first,

@@ -293,6 +293,7 @@ SOURCE = 0  # state, or -1 for a start
 TARGET = 1
 ELEMENT = 2  # the element it takes, a bit of `fit`
 FORKS = 3  # 1: the partial match also stays as it is (any)
+OTHER_CASE = 3  # under `strict`, 1: the next of the ways is the same one, where UNTIL has closed other loops by then
 GUARD_FROM, GUARD_TO = 4, 5  # conditions
 ABSENCE_FROM, ABSENCE_TO = 6, 7  # rows of the table `absences`
 UPDATE_FROM, UPDATE_TO = 8, 9

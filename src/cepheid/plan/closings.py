@@ -136,3 +136,28 @@ class Closings:
             left = self.close(term, frozenset(closed))
             if not isinstance(left, Dead):
                 yield Case(closed, tuple(opening for opening in openings if opening not in closed), left)
+
+
+def preferred(term: Term, cases: Sequence[Case], terms: Terms) -> Iterator[tuple[Way, Case, bool]]:
+    """The ways that take an event, in the order of preference from before it was known what is closed (SEMANTICS 3.3).
+
+    Args:
+        term: what is left of the pattern.
+        cases: what may have become of it.
+        terms: those of the pattern.
+
+    Yields:
+        a way on in a case, and whether the same way comes next in another one.
+    """
+    left = [(case, [way for way in terms.ways(case.left) if way.element is not None]) for case in cases]
+    for way in terms.ways(term):
+        if way.element is None:
+            continue
+        same = []
+        for case, ways in left:
+            still = next((w for w in ways if (w.element, w.begins) == (way.element, way.begins)), None)
+            if still is not None:
+                ways.remove(still)
+                same.append((still, case))
+        for index, (still, case) in enumerate(same):
+            yield still, case, index + 1 < len(same)

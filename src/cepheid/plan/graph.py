@@ -7,7 +7,6 @@ is taken; all others on the partial match that the event has made, over the comb
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -28,7 +27,7 @@ from cepheid.plan.automaton import (
     State,
     Test,
 )
-from cepheid.plan.closings import Case
+from cepheid.plan.closings import Case, preferred
 from cepheid.plan.graph_conditions import Condition, GraphConditions
 from cepheid.plan.graph_nodes import Key, Node, Step
 from cepheid.plan.graph_until import GraphUntil
@@ -38,8 +37,7 @@ from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
 from cepheid.plan.terms import Place, Term, Way
 
-MAX_STATES, MAX_VARIANTS = 20_000, 256
-MAX_OPEN = 6  # each may be closed or not: so many cases has every edge
+MAX_STATES, MAX_STEPS, MAX_VARIANTS = 20_000, 250_000, 256
 
 
 def build_graph(bound: BoundQuery) -> Automaton:
@@ -166,28 +164,41 @@ class _Graph:
     def _explore(self, start: Term) -> list[Step]:
         """Make the states that can be reached from the start; its own steps, in the order of preference."""
         pending: deque[Node] = deque()
-        steps = []
-        for case in self._cases(start):
-            if all(map(self.until.can_close, case.closed)):
-                ways = [way for way in self.terms.ways(case.left) if way.element is not None]
-                if not (self.any or self.strict):  # the earliest element in the text that an event fits
-                    ways.sort(key=self._taken)
-                steps += [self._step(None, start, way, case, pending) for way in ways]
+        steps = [self._step(None, start, *way, pending) for way in self._in_cases(None, start)]
         while pending:
             node = pending.popleft()
-            for case in self._cases(node.key.term):
-                for way in self._onward(node.key._replace(term=case.left)):
-                    node.steps.append(self._step(node.key, node.key.term, way, case, pending))
+            for way in self._in_cases(node.key, node.key.term):
+                node.steps.append(self._step(node.key, node.key.term, *way, pending))
             if self.mixed and not node.key.left:
                 node.twin = self._twin(node.key, pending)
         return steps
 
+    def _in_cases(self, key: Key | None, term: Term) -> Iterator[tuple[Way, Case, bool]]:
+        """The ways on that take an event, as `preferred` has them."""
+        cases = self._cases(term)
+        if key is None:
+            cases = (case for case in cases if all(map(self.until.can_close, case.closed)))
+        if self.strict:
+            yield from preferred(term, list(cases), self.terms)
+            return
+        for case in cases:
+            if key is not None:
+                ways = self._onward(key._replace(term=case.left))
+            else:
+                ways = [way for way in self.terms.ways(case.left) if way.element is not None]
+                if not self.any:  # the earliest element in the text that an event fits
+                    ways.sort(key=self._taken)
+            for way in ways:
+                yield way, case, False
+
     def _cases(self, term: Term) -> Iterator[Case]:
         """What loops with UNTIL in AND or ANY may have become of when the next event is taken."""
-        if sum(opening.beside for opening in self.closings.openings(term)) > MAX_OPEN:
-            what = f"more than {MAX_OPEN} loops with UNTIL that are open at once in AND or ANY"
-            raise self._refused(what, "split the pattern")
+        if 2 ** sum(opening.beside for opening in self.closings.openings(term)) > MAX_STEPS:
+            raise self._too_many_steps()
         return self.closings.cases(term)
+
+    def _too_many_steps(self) -> NotSupportedError:
+        return self._refused(f"a pattern with more than {MAX_STEPS:,} steps between its states", "split the pattern")
 
     def _onward(self, key: Key) -> list[Way]:
         """The ways on from a state, but for the end."""
@@ -223,11 +234,15 @@ class _Graph:
         assert way.element is not None
         return self.numbers[self.terms.variables[way.element]]
 
-    def _step(self, source: Key | None, before: Term, way: Way, case: Case, pending: deque[Node]) -> Step:
+    def _step(
+        self, source: Key | None, before: Term, way: Way, case: Case, other_case: bool, pending: deque[Node]
+    ) -> Step:
         target = Key(way.rest, self._taken(way))
         self._node(target, pending)
         self.n_steps += 1
-        return Step(source, before, way, target, self.n_steps - 1, case)
+        if self.n_steps > MAX_STEPS:
+            raise self._too_many_steps()
+        return Step(source, before, way, target, self.n_steps - 1, case, other_case)
 
     def _node(self, key: Key, pending: deque[Node]) -> None:
         """Make sure that there is such a state."""
@@ -330,6 +345,7 @@ class _Graph:
             empties=empties,
             known=known,
             strict=self.mixed and step.source is not None and self._policy(step.way) is Policy.STRICT,
+            other_case=step.other_case,
         )
 
     @staticmethod
@@ -413,9 +429,7 @@ class _Graph:
             ways=self._in_order(node, ways) if self.strict else (),
             twin=None if node.twin is None else self.nodes[node.twin].number,
             neighbours=self.mixed and all(self._policy(step.way) is Policy.STRICT for step in node.steps),
-            closers=()
-            if self.strict
-            else self.until.closers(node.key.term, lambda t: self._lasting(node.key, t), node.key.last),
+            closers=self._closers(node.key),
         )
 
     def _closers(self, key: Key) -> tuple[Absence, ...]:
@@ -435,8 +449,17 @@ class _Graph:
     @staticmethod
     def _in_order(node: Node, ways: Iterable[Way]) -> tuple[int, ...]:
         """Edges and ends of a state in the order of preference, as `State.ways` has them."""
-        steps, n_ends = iter(node.steps), itertools.count()
-        return tuple(-1 - next(n_ends) if way.element is None else next(steps).number for way in ways)
+        steps, found, n_ends = iter(node.steps), list[int](), 0
+        for way in ways:
+            if way.element is None:
+                n_ends += 1
+                found.append(-n_ends)
+                continue
+            for step in steps:
+                found.append(step.number)
+                if not step.other_case:
+                    break
+        return tuple(found)
 
     def _end(self, node: Node, end: Way) -> End:
         before = self._open(node.key.term)

@@ -27,6 +27,7 @@ class Step:
     target: Key
     number: int
     case: Case
+    other_case: bool = False
 
 
 @dataclass

@@ -15,8 +15,6 @@ from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.structure import nullable, parts, patterns
 from cepheid.language.tree import (
     Aggregate,
-    And,
-    AnyOf,
     At,
     Attribute,
     Conjunction,
@@ -29,13 +27,11 @@ from cepheid.language.tree import (
     Node,
     Not,
     Pattern,
-    Policy,
     Repeat,
     Seq,
     walk,
 )
 from cepheid.plan.absent_groups import names_of
-from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import has_remote
 
 _N = TypeVar("_N", bound=Node)
@@ -235,22 +231,17 @@ def _over_nothing(
 
 def not_yet(bound: BoundQuery) -> tuple[str, Node] | None:
     """What the engine cannot run of the UNTILs of a query, and where it stands; None where it runs all."""
-    return _not_yet(bound, bound.pattern, inside=None)
+    return _not_yet(bound.pattern)
 
 
-def _not_yet(bound: BoundQuery, pattern: Pattern, inside: str | None) -> tuple[str, Node] | None:
+def _not_yet(pattern: Pattern) -> tuple[str, Node] | None:
     if isinstance(pattern, Repeat) and pattern.until is not None:
-        if inside is not None:
-            return f"UNTIL {inside}", pattern
         remote = has_remote(pattern.until)
         return None if remote is None else (f"REMOTE {remote.store}[...]", remote)
     if isinstance(pattern, Not):
         return _not_yet_absent(pattern.part)
-    if isinstance(pattern, And | AnyOf):
-        strict = bound.policy is Policy.STRICT and not has_prefixes(bound)
-        inside = inside or ("inside AND or ANY under POLICY strict" if strict else None)
     for part in parts(pattern):
-        found = _not_yet(bound, part, inside)
+        found = _not_yet(part)
         if found is not None:
             return found
     return None
