@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.one_by_one import OneByOne
+from cepheid.engine.outputs import MATCHES, TIMED_OUT, Outputs, asked_outputs
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
@@ -35,6 +36,9 @@ from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.ports.pairs import PairPolicy
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
+
+TOLD = (MATCHES, TIMED_OUT)
+"""The outputs of which a call tells; `Matcher.late` and `Matcher.rejected` are of the last push."""
 
 
 class Matcher:
@@ -66,6 +70,10 @@ class Matcher:
     `gauge` tells. A query without a window keeps each start until it becomes a match; where a loop or ``any`` would
     make more and more of it, it is refused.
 
+    With ``outputs=("matches", "timed_out")`` each call gives `cepheid.Outputs`: beside the matches, what was left when
+    its window closed, as `cepheid.match` tells it, by the first call after which the watermark has reached the time
+    when it closed.
+
     Several threads may call one matcher: calls take turns, each as a whole, and other threads run while one searches.
     `late` and `rejected` are then those of whichever push was last: hold `lock` over the push and the look at them.
 
@@ -89,6 +97,7 @@ class Matcher:
         queries: Mapping[str, Asked] | None = None,
         schema: Any = None,
         slack: timedelta | int | float | None = None,
+        outputs: str | Collection[str] | None = None,
         settings: Settings = DEFAULTS,
         policy: PairPolicy | Mapping[str, PairPolicy] | None = None,
     ) -> None:
@@ -102,6 +111,8 @@ class Matcher:
                 the first push.
             slack: how much later than newer ones an event may come and still be on time: a timedelta, or a number in
                 ``time_unit``. None: only `advance` and `close` move the watermark.
+            outputs: some of ``matches`` and ``timed_out``: then each call gives `cepheid.Outputs` (of a set, for each
+                query). Without it, the matches alone.
             settings: how much a query may hold: `cepheid.Settings`.
             policy: looks at pairs of events and partial matches, counts what comes of them, and may keep them apart
                 (`cepheid.ports.pairs`); of a set, one for each query that is to have one, by its name.
@@ -109,8 +120,9 @@ class Matcher:
         Raises:
             QueryError: the query does not fit the ``schema``, or is one that a stream cannot run
                 (`NotSupportedError`). Where no schema is given, the first `push` tells.
-            SchemaError, ParameterError: the columns or parameters do not do.
+            SchemaError, ParameterError: the columns or parameters do not do; there is no such output.
         """
+        self._outputs = None if outputs is None else asked_outputs(outputs, TOLD)
         self._query = query if isinstance(query, QuerySet) else Query.of(query)
         self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
         self._parameters = parameters or {}
@@ -353,7 +365,7 @@ class Matcher:
             "query": repr({name: str(own[name]) for name in own}) if isinstance(own, QuerySet) else str(own),
             "queries": repr(behind),
             "parameters": repr(sorted(self._parameters.items())),
-            "options": repr(self._options),
+            "options": repr(self._options | ({"timed_out": True} if self._tells_timed_out else {})),
         }
 
     @property
@@ -401,14 +413,14 @@ class Matcher:
                     "policy= of a set gives policies by the names of queries",
                     remedy=f"give a dict with some of {', '.join(bounds)}",
                 )
-            stream = Streams(bounds, table.schema, self._settings, policies)
+            stream = Streams(bounds, table.schema, self._settings, policies, timed_out=self._tells_timed_out)
         else:
             bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
             bounds = {"": bound}
             _require_bounded(bounds)
             if isinstance(self._policy, Mapping):
                 raise QueryError("policy= of one query is one policy", remedy="give it without a name")
-            stream = Stream(bound, table.schema, self._settings, self._policy)
+            stream = Stream(bound, table.schema, self._settings, self._policy, timed_out=self._tells_timed_out)
         stream.watermark_us = self._watermark_us
         _ = stream.output  # a query whose output cannot be is refused before anything is pushed
         self._arrow, self._schema, self._stream = table.schema, schema, stream
@@ -421,21 +433,39 @@ class Matcher:
         self._require_whole()
         self._watermark_us = max(self._watermark_us, watermark_us)
         if self._stream is None:  # nothing was pushed, so that not even the columns are known
-            nothing = pa.table({})
+            nothing = self._told(pa.table({}), pa.table({}))
             return dict.fromkeys(self._query, nothing) if isinstance(self._query, QuerySet) else nothing
         before = self._stream.n_dropped
         singles = self._singles
         if singles is not None and singles.is_open:
             if self._watermark_us != AFTER_ALL_US:
-                return self._moved_singly(singles)
+                return self._told(self._moved_singly(singles), [])
             self._settle()
         with self._failing():
             found = self._stream.advance(self._watermark_us)
+            left = self._stream.timed_out() if self._tells_timed_out else None
         if self._stream.n_dropped > before:
             _warn_of_dropped(self._stream.n_dropped - before)
         if isinstance(found, dict):
-            return {name: like_given(matches, self._given) for name, matches in found.items()}
-        return like_given(found, self._given)
+            return {
+                name: self._given_back(table, None if left is None else left[name]) for name, table in found.items()
+            }
+        return self._given_back(found, left)
+
+    def _given_back(self, matches: Any, left: Any) -> Any:
+        """What a call gives of a query, from pyarrow Tables; None for what was not asked for."""
+        return self._told(like_given(matches, self._given), None if left is None else like_given(left, self._given))
+
+    def _told(self, matches: Any, left: Any) -> Any:
+        if self._outputs is None:
+            return matches
+        return Outputs(
+            matches=matches if MATCHES in self._outputs else None, timed_out=left if self._tells_timed_out else None
+        )
+
+    @property
+    def _tells_timed_out(self) -> bool:
+        return self._outputs is not None and TIMED_OUT in self._outputs
 
     def _moved_singly(self, singles: OneByOne) -> list[dict[str, Any]]:
         """Step to the watermark, event by event."""

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from cepheid.errors import NotSupportedError, QueryError
 from cepheid.testing.fuzz import same
 from cepheid.testing.harness import LEFT, EngineRoad, oracle_answers
+from cepheid.testing.steps import engine_steps, oracle_steps
 from cepheid.testing.strategies import Example, Features, examples
 from tests.conformance.notation import Case, stream
+from tests.properties.test_steps import with_watermarks
 
 PAIRS = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 MANY_PAIRS = settings(PAIRS, max_examples=4000)
@@ -55,6 +57,18 @@ def test_asking_for_it_changes_no_match(example: Example) -> None:
         reject()
     matches = [one for one in road.answers(example.events) if one.returned is not LEFT]
     assert same(matches, EngineRoad(example.bound).answers(example.events))
+
+
+@settings(PAIRS, max_examples=30)
+@given(examples(Features.ENGINE), st.randoms(use_true_random=False))
+def test_a_stream_tells_it_when_its_window_has_closed(example: Example, random: Random) -> None:
+    items = with_watermarks(list(example.events), random)
+    pushes, restored = [random.randint(1, 3) for _ in range(3)], [random.random() < 0.3 for _ in range(5)]
+    try:
+        found = engine_steps(example.bound, items, pushes, restored, timed_out=True)
+    except NotSupportedError:
+        reject()
+    assert same(found, oracle_steps(example.bound, items, timed_out=True))
 
 
 # --- patterns in which one event can be taken for several elements of one name -------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from cepheid.compiler.registers import Registers
 from cepheid.compiler.scope import Scope
 from cepheid.kernels import layout as k
+from cepheid.plan.automaton import End
 from cepheid.plan.terms import LATER
 
 
@@ -66,4 +68,28 @@ def write_combination(scope: Scope, flat: list[int], fields: list[int]) -> int:
                 flat.append(-1)
             else:
                 field(registers.iteration(group))
+    return at
+
+
+def write_scattered(end: End, registers: Registers, flat: list[int], fields: list[int]) -> int:
+    """Write which events an end gives back: those of some variables, in the last iteration of their group.
+
+    Args:
+        end: of a state.
+        registers: give out what tells iterations.
+        flat, fields: as in `write_combination`.
+
+    Returns:
+        where it is told in the table `combinations`; -1 where it gives none back.
+    """
+    if not end.scattered:
+        return -1
+    at, automaton = len(flat), registers.automaton
+    taken = [v for v in automaton.variables if not v.negated]
+    everywhere = {group for v in taken for group in v.groups} if automaton.ambiguous else set()
+    for groups in (end.scattered, sorted(everywhere)):
+        flat.append(len(groups))
+        for group in groups:
+            fields.append(len(flat))
+            flat += [registers.iteration(group), sum(1 << v.index for v in taken if group in v.groups)]
     return at

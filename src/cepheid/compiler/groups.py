@@ -27,6 +27,7 @@ class GroupMatches:
         windows: int64, (n,): the number of the sliding window of each, or None.
         empty: variable -> bool, (n,): where it is empty if it took nothing, for variables that may take nothing: they
             stand on the branch that was taken.
+        opens: int64, (n,): the position before which the left neighbour of the NOT may not lie; -1 for any.
     """
 
     offsets: Ints
@@ -34,6 +35,23 @@ class GroupMatches:
     names: Sequence[str]
     windows: Ints | None
     empty: Mapping[str, BoolArray]
+    opens: Ints
+
+
+def together(found: Sequence[GroupMatches]) -> GroupMatches:
+    """The matches of one group that were found in several ways."""
+    if len(found) == 1:
+        return found[0]
+    counts = np.concatenate([np.diff(matches.offsets) for matches in found])
+    windows = [matches.windows for matches in found if matches.windows is not None]
+    return GroupMatches(
+        np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))),
+        np.concatenate([matches.positions for matches in found]),
+        [name for matches in found for name in matches.names],
+        np.concatenate(windows) if windows else None,
+        {name: np.concatenate([matches.empty[name] for matches in found]) for name in found[0].empty},
+        np.concatenate([matches.opens for matches in found]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +119,8 @@ def write_groups(
         match_of = np.repeat(order, n_rows)
         firsts = np.cumsum(n_rows) - n_rows
         number = np.arange(len(match_of)) - np.repeat(firsts, n_rows)
-        columns = [numbers[matches.offsets[:-1]][match_of]]
+        opens = matches.opens if selected is None else np.searchsorted(selected, matches.opens)
+        columns = [numbers[matches.offsets[:-1]][match_of], opens[match_of]]
         for variable, elements in zip(own, of_name, strict=True):
             told = elements.on_rows(match_of, number, numbers)
             columns += told if variable.many else told[:1]

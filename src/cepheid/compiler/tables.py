@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.chain import chain_of
+from cepheid.compiler.codes import ACCEPT_CODES, MIRRORED, READS_CODES
+from cepheid.compiler.combinations import write_scattered
 from cepheid.compiler.hooked import Hooks, HookTable
 from cepheid.compiler.hosted import Hosted
 from cepheid.compiler.joins import NO_FILTER, neighbours_of, write_joins
@@ -19,30 +21,14 @@ from cepheid.compiler.load import Needs
 from cepheid.compiler.lower import Lowering, Tables, condition
 from cepheid.compiler.places import place_registers
 from cepheid.compiler.registers import AnyRegister, Registers, Slot
-from cepheid.compiler.requests import (
-    OTHER_CLOCK,
-    PARTITION,
-    Requests,
-)
+from cepheid.compiler.requests import OTHER_CLOCK, PARTITION, Requests
 from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
-from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, End, Reads, State
-from cepheid.plan.build import build
+from cepheid.language.bound import Conjunct
+from cepheid.plan.absent_loops import absent_groups
+from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, State
 from cepheid.ports.pairs import Wanted
-
-MIRRORED = {k.LT: k.GT, k.LE: k.GE, k.GT: k.LT, k.GE: k.LE}
-"""Comparators with their sides exchanged; the others stay."""
-
-ACCEPT_CODES = {
-    Accepting.NO: k.REJECTS,
-    Accepting.AT_ONCE: k.ACCEPTS_AT_ONCE,
-    Accepting.LATE: k.ACCEPTS_LATE,
-    Accepting.ALSO: k.ACCEPTS_ALSO,
-}
-
-
-READS_CODES = {Reads.BETWEEN: 0, Reads.TO_CURRENT: k.READS_TO_CURRENT, Reads.CURRENT: k.READS_CURRENT}
 
 
 @dataclass(frozen=True)
@@ -57,7 +43,7 @@ class CompiledPlan:
         needs: the kernels it needs.
         hosted: the sub-expressions that the host computes, by number.
         registers: what the registers of a partial match hold: register -> number.
-        groups: of each NOT of a group, the number of its element and the plan of what stands under it.
+        groups: what finds the matches of what stands under NOTs of groups.
         hooks: for a policy that looks at pairs, or None.
     """
 
@@ -68,7 +54,7 @@ class CompiledPlan:
     needs: Needs
     hosted: tuple[Hosted, ...]
     registers: dict[AnyRegister, int]
-    groups: tuple[tuple[int, CompiledPlan], ...] = ()
+    groups: tuple[GroupPlan, ...] = ()
     hooks: Hooks | None = None
 
     @property
@@ -87,6 +73,21 @@ class CompiledPlan:
         ):
             return None  # not all hooks are in its kernel; or its clock is another in each partition
         return chain_of(self.plan, self.needs)
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """What finds matches of what stands under a NOT of a group.
+
+    Attributes:
+        element: the number of its element.
+        compiled: the plan of the group.
+        closers: see `plan.absent_loops.AbsentGroup`.
+    """
+
+    element: int
+    compiled: CompiledPlan
+    closers: tuple[tuple[Conjunct, ...], ...]
 
 
 def compile_plan(automaton: Automaton, wanted: Wanted | None = None) -> CompiledPlan:
@@ -156,7 +157,7 @@ class _Compiler:
                     -1 if edge.source is None else edge.source,
                     edge.target,
                     edge.element,
-                    int(edge.forks or edge.other_case),
+                    int(edge.forks),
                     *guards,
                     *absences,
                     first,
@@ -255,24 +256,14 @@ class _Compiler:
             ),
             hosted=tuple(self.tables.hosted),
             registers=self.registers.numbers,
-            groups=tuple((e.index, compile_plan(build(e.inner))) for e in automaton.elements if e.inner is not None),
+            groups=tuple(
+                GroupPlan(e.index, compile_plan(group.automaton), group.closers)
+                for e in automaton.elements
+                if e.inner is not None
+                for group in absent_groups(e.inner)
+            ),
             hooks=None if self.hook_table is None else self.hook_table.hooks,
         )
-
-    def _scattered(self, end: End) -> int:
-        """Write which events an end gives back: those of some variables, in the last iteration of their group."""
-        if not end.scattered:
-            return -1
-        flat = self.tables.combinations
-        at = len(flat)
-        taken = [v for v in self.automaton.variables if not v.negated]
-        everywhere = {group for v in taken for group in v.groups} if self.automaton.ambiguous else set()
-        for groups in (end.scattered, sorted(everywhere)):
-            flat.append(len(groups))
-            for group in groups:
-                self.tables.combination_fields.append(len(flat))
-                flat += [self.registers.iteration(group), sum(1 << v.index for v in taken if group in v.groups)]
-        return at
 
     def _each_column(self) -> int:
         other = self.automaton.each_by_other
@@ -338,7 +329,16 @@ class _Compiler:
                 absences = self._add_absences(end.absences)
                 trailing = self._add_absences(end.trailing)
                 dropped = -1 if end.dropped is None else self.registers.iteration(end.dropped)
-                self.ends.append([*tests, *absences, *trailing, dropped, self._scattered(end), end.n_trailing or 0])
+                self.ends.append(
+                    [
+                        *tests,
+                        *absences,
+                        *trailing,
+                        dropped,
+                        write_scattered(end, self.registers, self.tables.combinations, self.tables.combination_fields),
+                        end.n_trailing or 0,
+                    ]
+                )
         elif state.accepting is not Accepting.NO:
             rows = [
                 self.lowering.count_test(count.element, ">=", count.least)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheid.compiler.columns import evaluated, partition_codes
 from cepheid.compiler.groups import GroupMatches
+from cepheid.compiler.requests import detached
+from cepheid.compiler.tables import GroupPlan
+from cepheid.compiler.vector import holds
 from cepheid.engine.bindings import Bindings
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen
@@ -14,19 +18,22 @@ from cepheid.language.bound import BoundQuery
 from cepheid.plan.absent_groups import read_from_outside
 
 
-def absent_matches(around: BoundQuery, bound: BoundQuery, batch: EventBatch, found: Matches) -> GroupMatches:
+def absent_matches(around: BoundQuery, group: GroupPlan, batch: EventBatch, found: Matches) -> GroupMatches:
     """Those of the matches that count.
 
     Args:
         around: the query with the NOT.
-        bound: the query whose matches are those of what stands under it (`plan.absent_groups`).
+        group: what found them.
         batch: the events.
         found: these.
     """
+    bound = group.compiled.automaton.bound
     windows = _window_numbers(bound, found)
+    opens = _opens(group, batch, found.positions[found.offsets[:-1]])
     if read_from_outside(around).isdisjoint(bound.variables):
-        kept = _nearest(around, found, windows)
+        kept = _nearest(around, found, windows, opens)
         windows = None if windows is None else windows[kept]
+        opens = opens[kept]
         found = chosen(found, kept)
     bindings = Bindings(bound, batch, found)
     empty = {}
@@ -35,7 +42,7 @@ def absent_matches(around: BoundQuery, bound: BoundQuery, batch: EventBatch, fou
             not_taken = bindings.not_taken(name)
             empty[name] = np.ones(len(found), np.bool_) if not_taken is None else ~not_taken
     names = list(bound.variables)
-    return GroupMatches(found.offsets, found.positions, [names[v] for v in found.variables], windows, empty)
+    return GroupMatches(found.offsets, found.positions, [names[v] for v in found.variables], windows, empty, opens)
 
 
 def _window_numbers(bound: BoundQuery, found: Matches) -> Int64Array | None:
@@ -46,8 +53,45 @@ def _window_numbers(bound: BoundQuery, found: Matches) -> Int64Array | None:
     return found.window_start_us // slide
 
 
-def _nearest(around: BoundQuery, found: Matches, windows: Int64Array | None) -> BoolArray:
-    """Where no other match is in all gaps in which this one is: nothing counts but its first event and its last.
+def _opens(group: GroupPlan, batch: EventBatch, firsts: Int64Array) -> Int64Array:
+    """For matches that begin with some events, the last event before which closes a loop that must be open.
+
+    Args:
+        group: what found them.
+        batch: the events.
+        firsts: int64, (n,): positions.
+
+    Returns:
+        int64, (n,): the positions, -1 where there is none.
+    """
+    found = np.full(len(firsts), -1, np.int64)
+    if not group.closers:
+        return found
+    n = len(batch)
+    codes = np.zeros(n, np.int64)
+    if group.compiled.automaton.partition:
+        columns = [evaluated(group.compiled, batch, by) for by in group.compiled.automaton.partition]
+        codes, valid = partition_codes(columns)
+        if valid is not None:
+            codes = np.where(valid, codes, codes.max(initial=0) + 1)
+    in_partition = np.lexsort((np.arange(n), codes))  # the events, each partition's after those of another
+    rank = np.empty(n, np.int64)
+    rank[in_partition] = np.arange(n)
+    for conditions in group.closers:
+        closes = np.ones(n, np.bool_)
+        for condition in conditions:
+            closes &= holds(evaluated(group.compiled, batch, detached(condition.expression)))
+        ranks = np.sort(rank[closes])
+        before = np.searchsorted(ranks, rank[firsts]) - 1
+        events = in_partition[ranks[np.maximum(before, 0)]] if len(ranks) else np.zeros(len(firsts), np.int64)
+        there = (before >= 0) & (codes[events] == codes[firsts]) if len(ranks) else np.zeros(len(firsts), np.bool_)
+        np.maximum(found, np.where(there, events, -1), out=found)
+    return found
+
+
+def _nearest(around: BoundQuery, found: Matches, windows: Int64Array | None, opens: Int64Array) -> BoolArray:
+    """Where no other match is in all gaps in which this one is: nothing counts but its first event, its last, and how
+    far back its left neighbour may lie.
 
     Of those with one last event that is the one which begins last; where BETWEEN EACH says how far from its left
     neighbour it may begin, each first event is needed once.
@@ -55,8 +99,8 @@ def _nearest(around: BoundQuery, found: Matches, windows: Int64Array | None) -> 
     n = len(found)
     firsts, lasts = found.positions[found.offsets[:-1]], found.positions[found.offsets[1:] - 1]
     window = np.zeros(n, np.int64) if windows is None else windows
-    order = np.lexsort((firsts, lasts, window))
-    same = (np.diff(lasts[order]) == 0) & (np.diff(window[order]) == 0)
+    order = np.lexsort((firsts, opens, lasts, window))
+    same = (np.diff(lasts[order]) == 0) & (np.diff(window[order]) == 0) & (np.diff(opens[order]) == 0)
     if around.window.each_us is not None or around.window.each_events is not None:
         same &= np.diff(firsts[order]) == 0
     kept = np.ones(n, np.bool_)

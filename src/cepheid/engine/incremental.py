@@ -30,6 +30,10 @@ class Session(Protocol):
         """The plan."""
 
     @property
+    def timed_out(self) -> tuple[EventBatch, Matches] | None:
+        """What the last step found to have timed out (SEMANTICS 7.3), as `step` gives matches; only where asked for."""
+
+    @property
     def settled_us(self) -> int:
         """All matches that are told from now on have their last event after this time, us."""
 

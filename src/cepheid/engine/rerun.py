@@ -40,6 +40,7 @@ class RerunSession:
 
     Attributes:
         watermark_us: all events up to this time have come.
+        timed_out: what the last step found to have timed out, and the batch that it points into; None for nothing.
         n_timers: matches that the time will decide, unless something comes.
         n_dropped: 0, as such plans are refused where partial matches are to be dropped.
     """
@@ -72,6 +73,7 @@ class RerunSession:
         self.n_timers = 0
         self.n_dropped = 0
         self.watermark_us = BEFORE_ALL_US
+        self.timed_out: tuple[EventBatch, Matches] | None = None
 
     @property
     def compiled(self) -> CompiledPlan:
@@ -92,7 +94,7 @@ class RerunSession:
 
     def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """Move the watermark; see `engine.incremental.Session.step`."""
-        before, self.watermark_us = self.watermark_us, watermark_us
+        before, self.watermark_us, self.timed_out = self.watermark_us, watermark_us, None
         parts = [part for part in (self._kept, ready) if part is not None]
         if not parts:
             return None
@@ -117,8 +119,15 @@ class RerunSession:
             cut = _first_of_each(self._partitions(batch), opened)
             self._barred |= np.arange(len(batch)) < cut
         self._keep(batch, stepped.events, cut)
-        new = (decided > before) & (decided <= watermark_us)
-        return narrowed(batch, chosen(matches, new)) if new.any() else None
+        if automaton.tells_timed_out:
+            left = written(self._compiled, batch, stepped.events, stepped.pool, stepped.out).timed_out()
+            self.timed_out = self._since(before, batch, left)
+        return self._since(before, batch, matches)
+
+    def _since(self, before_us: int, batch: EventBatch, found: Matches) -> tuple[EventBatch, Matches] | None:
+        """What is decided by now and was not at the watermark before."""
+        new = (found.decided_us > before_us) & (found.decided_us <= self.watermark_us)
+        return narrowed(batch, chosen(found, new)) if new.any() else None
 
     def _matches(self, batch: EventBatch, stepped: Stepped) -> tuple[Matches, Int64Array]:
         """What is found in a batch, and the first events of what may still become matches without further events."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columns import NO_EVENTS, KernelEvents, events_of
-from cepheid.compiler.groups import GroupMatches
+from cepheid.compiler.groups import GroupMatches, together
 from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
 from cepheid.compiler.load import chain_kernel, kernels
 from cepheid.compiler.routes import Routed, routed_events
@@ -214,9 +214,13 @@ def _stepped(
     return stepped or _stepped_in_order(compiled, batch, work, routed, settings)
 
 
-def _absent(around: CompiledPlan, plan: CompiledPlan, batch: EventBatch, settings: Settings) -> GroupMatches:
-    """The matches of what stands under a NOT of a group, as far as they count for the query ``around`` it."""
-    return absent_matches(around.automaton.bound, plan.automaton.bound, batch, run_plan(plan, batch, settings=settings))
+def _absent(around: CompiledPlan, batch: EventBatch, settings: Settings) -> dict[int, GroupMatches]:
+    """The matches of what stands under each NOT of a group, as far as they count for the query ``around`` it."""
+    found: dict[int, list[GroupMatches]] = {}
+    for group in around.groups:
+        matches = run_plan(group.compiled, batch, settings=settings)
+        found.setdefault(group.element, []).append(absent_matches(around.automaton.bound, group, batch, matches))
+    return {element: together(matches) for element, matches in found.items()}
 
 
 def _stepped_in_order(
@@ -232,8 +236,7 @@ def _stepped_in_order(
     if routed is not None:
         events = routed_events(compiled, batch, routed)
     else:
-        absent = {e: _absent(compiled, plan, batch, settings) for e, plan in compiled.groups}
-        events = events_of(compiled, batch, absent)
+        events = events_of(compiled, batch, _absent(compiled, batch, settings))
     caps = Caps(compiled, settings)
     pool = Pool(compiled, min(caps.first_rows, rows_for(events.n)))
     asked = None if policy is None else Asked(compiled, policy, pool)

@@ -19,8 +19,8 @@ from cepheid.engine.incremental import Session, session
 from cepheid.engine.matches import Matches
 from cepheid.engine.one_by_one import OneByOne, reason_in_batches
 from cepheid.engine.order_key import order_keys
-from cepheid.engine.output import assemble
-from cepheid.engine.output_schema import output_schema, time_type
+from cepheid.engine.output import assemble, assemble_timed_out
+from cepheid.engine.output_schema import output_schema, time_type, timed_out_schema
 from cepheid.engine.session import prepare
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import events_of_table, packed, table_of_events
@@ -64,7 +64,13 @@ class Stream:
     """
 
     def __init__(
-        self, bound: BoundQuery, events: Any, settings: Settings = DEFAULTS, policy: PairPolicy | None = None
+        self,
+        bound: BoundQuery,
+        events: Any,
+        settings: Settings = DEFAULTS,
+        policy: PairPolicy | None = None,
+        *,
+        timed_out: bool = False,
     ) -> None:
         """Start at the beginning of the stream.
 
@@ -74,6 +80,7 @@ class Stream:
             settings: how much each query may hold.
             policy: looks at pairs of events and partial matches; of queries behind each other (FROM), at those of the
                 one that reads these events.
+            timed_out: what times out is asked for, too.
 
         Raises:
             NotSupportedError: the engine cannot run the query yet, or the policy cannot look at its pairs.
@@ -84,14 +91,21 @@ class Stream:
         self.n_late = 0
         self._bound = bound
         self._settings = settings
+        self._timed_out = timed_out
         inner = replace(settings, evaluation=EAGER)
         self._policy = policy
         first = bound.chain[-1]
         self._stages = [
-            _stage(query, settings if query is bound else inner, policy if query is first else None)
+            _stage(
+                query,
+                settings if query is bound else inner,
+                policy if query is first else None,
+                timed_out=timed_out and query is bound,
+            )
             for query in bound.chain[::-1]
         ]
-        self._read = attributes_read(self._stages[0].bound)
+        # What times out is told with all attributes of its events.
+        self._read = None if timed_out and bound.inner is None else attributes_read(self._stages[0].bound)
         self._events = events
 
     @cached_property
@@ -140,6 +154,20 @@ class Stream:
     def _nothing(self) -> Any:
         return self.output.empty_table()
 
+    def timed_out(self) -> Any:
+        """A pyarrow Table of what the last step found to have timed out (SEMANTICS 7.3), in the order of its ends."""
+        found = self.left
+        return self._none_timed_out if found is None else assemble_timed_out(self._bound, *found)
+
+    @property
+    def left(self) -> tuple[EventBatch, Matches] | None:
+        """The same as `found` gives matches."""
+        return self._stages[-1].session.timed_out
+
+    @cached_property
+    def _none_timed_out(self) -> Any:
+        return timed_out_schema(self._bound, _events_of(self._bound, self._events)).empty_table()
+
     def found(self, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """As `advance`, but the matches by positions in a batch of events; None where there are none."""
         return self.step(self._stages[0].buffer.release(max(self.watermark_us, watermark_us)), watermark_us)
@@ -158,7 +186,8 @@ class Stream:
             if following is None:
                 break
             if found is not None:
-                following.buffer.add(_as_events(following.bound, *found))
+                whole = self._timed_out and following is self._stages[-1]
+                following.buffer.add(_as_events(following.bound, *found, whole=whole))
             ready = following.buffer.release(max(stage.session.settled_us, following.session.watermark_us))
             reached = stage.session.settled_us
         return found
@@ -185,8 +214,8 @@ class Stream:
         Raises:
             NotSupportedError, QueryError: see `plan.evaluation.parse_evaluation`.
         """
-        wanted = None if self._policy is None or self._bound.inner is not None else self._policy.wanted
-        return prepare(self._bound, evaluation=asked_for(self._bound, evaluation), wanted=wanted)
+        policy = None if self._bound.inner is not None else self._policy
+        return _plan(self._bound, evaluation, policy, timed_out=self._timed_out)
 
     @property
     def batched_because(self) -> str | None:
@@ -296,9 +325,14 @@ class Stream:
         )
 
 
-def _stage(bound: BoundQuery, settings: Settings, policy: PairPolicy | None) -> _Stage:
-    evaluation, wanted = asked_for(bound, settings.evaluation), None if policy is None else policy.wanted
-    compiled = prepare(bound, evaluation=evaluation, wanted=wanted)
+def _plan(bound: BoundQuery, evaluation: str, policy: PairPolicy | None, *, timed_out: bool) -> CompiledPlan:
+    """The plan that a setting asks for; what times out is told by one plan alone, whatever is asked for."""
+    asked, wanted = asked_for(bound, evaluation), None if policy is None else policy.wanted
+    return prepare(bound, timed_out=timed_out, evaluation=None if timed_out else asked, wanted=wanted)
+
+
+def _stage(bound: BoundQuery, settings: Settings, policy: PairPolicy | None, *, timed_out: bool) -> _Stage:
+    compiled = _plan(bound, settings.evaluation, policy, timed_out=timed_out)
     return _Stage(bound, compiled, session(compiled, settings, policy), ReorderBuffer())
 
 
@@ -312,9 +346,9 @@ def _events_of(bound: BoundQuery, events: Any) -> Any:
     return schema.append(pa.field(TIME, time_type(inner, given))) if inner.returns else schema
 
 
-def _as_events(bound: BoundQuery, events: EventBatch, matches: Matches) -> EventBatch:
-    """Matches of the inner query of ``bound`` as its events."""
-    batch = composites(bound, events, matches)
+def _as_events(bound: BoundQuery, events: EventBatch, matches: Matches, *, whole: bool) -> EventBatch:
+    """Matches of the inner query of ``bound`` as its events, with all attributes or those that it reads."""
+    batch = composites(bound, events, matches, whole=whole)
     keys = texts_of(order_keys(events, matches))
     rows = np.arange(len(batch)) if batch.rows is None else batch.rows
     time_us = np.empty(len(batch), np.int64)

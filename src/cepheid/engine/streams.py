@@ -41,6 +41,8 @@ class Streams:
         events: Any,
         settings: Settings = DEFAULTS,
         policies: Mapping[str, PairPolicy] | None = None,
+        *,
+        timed_out: bool = False,
     ) -> None:
         """Start at the beginning of the stream.
 
@@ -49,6 +51,7 @@ class Streams:
             events: the pyarrow Schema of the events.
             settings: how much each query may hold.
             policies: of some queries, by their names; see `Stream`.
+            timed_out: what times out is asked for, too.
 
         Raises:
             NotSupportedError: the engine cannot run one of the queries yet, or a policy cannot look at its pairs.
@@ -61,7 +64,8 @@ class Streams:
         self._streams: dict[str, Stream] = {}
         for name, bound in bounds.items():
             with self._telling(name):
-                self._streams[name] = Stream(bound, events, settings, (policies or {}).get(name))
+                policy = (policies or {}).get(name)
+                self._streams[name] = Stream(bound, events, settings, policy, timed_out=timed_out)
         self._sieve: Sieve | None = None
         self._narrowed = [name for name, stream in self._streams.items() if _is_narrowed(stream.plan)]
 
@@ -102,6 +106,10 @@ class Streams:
             with self._telling(name):
                 found[name] = stream.output_of(stream.step(parts.get(name), self.watermark_us))
         return found
+
+    def timed_out(self) -> dict[str, Any]:
+        """Of each query, what the last step found to have timed out; see `Stream.timed_out`."""
+        return {name: stream.timed_out() for name, stream in self._streams.items()}
 
     def plans_for(self, evaluation: str) -> dict[str, CompiledPlan]:
         """The plans that a setting asks for; see `Stream.plan_for`."""

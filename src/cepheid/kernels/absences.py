@@ -100,12 +100,12 @@ def _in_window(
 
 @kernel()
 def _bind_group(header: int, row: int, pool: Ints, ints: Ints) -> int:
-    """Bind what a row of a match of a group under NOT says; the first event of the match."""
+    """Bind what a row of a match of a group under NOT says; where the row lies."""
     width = ints[header + GROUP_WIDTH]
     at = ints[header + GROUP_MATCHES] + row * width
-    for i in range(width - 1):
-        pool[M_SLOTS + ints[header + GROUP_SLOT] + i] = ints[at + 1 + i]
-    return ints[at]
+    for i in range(width - 2):
+        pool[M_SLOTS + ints[header + GROUP_SLOT] + i] = ints[at + 2 + i]
+    return at
 
 
 @kernel()
@@ -198,11 +198,13 @@ def free_of(
                 pool[M_TRIED] = since = tried
                 group = pool[place + KEPT_GROUP]
                 header, one, end = 0, 0, 1
+                opens = 0
                 if group >= 0:
                     header = pool[M_GROUPS] + plan[at + NEGATED] * GROUP_HEADER
                     one, end = _rows_of(header, group, ints)
-                    since = _bind_group(header, one, pool, ints)
-                found = since > left
+                    bound = _bind_group(header, one, pool, ints)
+                    since, opens = ints[bound], ints[bound + 1]
+                found = since > left and (left < 0 or left >= opens)
                 if found:
                     time = pool[place + KEPT_TIME]
                     found = _in_window(left, right, trailing, time, since, row, plan, pool, ints)

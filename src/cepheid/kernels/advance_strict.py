@@ -60,7 +60,6 @@ from cepheid.kernels.layout import (
     M_TAIL,
     MADE_FROM,
     NO_ROW,
-    OTHER_CASE,
     OUTPUT_FULL,
     P_EACH,
     P_EACH_COLUMN,
@@ -127,7 +126,6 @@ def _try_ways(
         0: in all of them, 1: not in all of them, 2: one is a match that nothing can refute: no other counts.
     """
     failed = 0
-    any_case = False  # of a way that is there once for each of several cases, of which one is true
     item = row_of(item_id, plan, pool) if item_id >= 0 else 0
     met, apart = False, False
     if COUNTED:
@@ -154,11 +152,8 @@ def _try_ways(
                 run, made_id, time, number, plan, pool, reals, ints, floats, nulls, out, large, free, accept, tally
             ):
                 return 2
-        any_case = any_case or taken
-        if not plan[edge + OTHER_CASE]:
-            if not any_case:
-                failed = 1
-            any_case = False
+        if not taken:  # or it is so in another case of UNTIL: then what it makes fails later, or is preferred
+            failed = 1
     return failed
 
 

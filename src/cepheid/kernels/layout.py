@@ -164,8 +164,9 @@ KEPT_WIDTH = 6
 # Of each buffer, from M_GROUPS on in `ints`: where the numbers of the first match that ends with each event begin (and,
 # at the end, how many there are), or -1 where it keeps single events; where its matches begin; their width; the first
 # of their slots; where the number of the first row of each match stands (and, at the end, how many there are), or -1
-# where a match is one row. A row: the first event of its match, then what each slot holds: an event, or one of the
-# above. Conditions must hold on all rows of a match; each row tries them on another element of loops.
+# where a match is one row. A row: the first event of its match, the event before which the left neighbour may not lie,
+# then what each slot holds: an event, or one of the above. Conditions must hold on all rows of a match; each row
+# tries them on another element of loops.
 GROUP_ENDS, GROUP_MATCHES, GROUP_WIDTH, GROUP_SLOT, GROUP_ROWS = range(5)
 GROUP_HEADER = 5
 
@@ -293,7 +294,6 @@ SOURCE = 0  # state, or -1 for a start
 TARGET = 1
 ELEMENT = 2  # the element it takes, a bit of `fit`
 FORKS = 3  # 1: the partial match also stays as it is (any)
-OTHER_CASE = 3  # under `strict`, 1: the next of the ways is the same one, where UNTIL has closed other loops by then
 GUARD_FROM, GUARD_TO = 4, 5  # conditions
 ABSENCE_FROM, ABSENCE_TO = 6, 7  # rows of the table `absences`
 UPDATE_FROM, UPDATE_TO = 8, 9

@@ -179,7 +179,6 @@ class Edge:
         empties: variables that are empty from here on (`plan.graph`).
         known: variables that are bound for sure before it (`plan.graph`).
         strict: the event is the neighbour of the match's last one (a prefix).
-        other_case: under `strict`, the next of the ways is the same one, where UNTIL has closed other loops by then.
     """
 
     source: int | None
@@ -198,7 +197,6 @@ class Edge:
     empties: frozenset[int] = frozenset()
     known: frozenset[int] = frozenset()
     strict: bool = False
-    other_case: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cepheid.plan.terms import Branches, Chain, Dead, Loop, Shuffle, Term, Terms, chain
+from cepheid.plan.terms import Branches, Chain, Dead, Loop, Shuffle, Term, Terms, Way, chain
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ is taken; all others on the partial match that the event has made, over the comb
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from cepheid.errors import NotSupportedError
-from cepheid.language.bound import BoundQuery
+from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.structure import n_events_most
 from cepheid.language.tree import Event, Pattern, Policy
 from cepheid.plan.absent_groups import n_slots, names_of, query_of, read_from_outside, slots
@@ -27,9 +25,10 @@ from cepheid.plan.automaton import (
     State,
     Test,
 )
-from cepheid.plan.closings import Case, preferred
+from cepheid.plan.closings import Opening
 from cepheid.plan.graph_conditions import Condition, GraphConditions
 from cepheid.plan.graph_nodes import Key, Node, Step
+from cepheid.plan.graph_space import StateSpace, refused
 from cepheid.plan.graph_until import GraphUntil
 from cepheid.plan.pattern_terms import PatternTerms
 from cepheid.plan.prefixes import has_prefixes
@@ -37,16 +36,37 @@ from cepheid.plan.retention import limits_of
 from cepheid.plan.supported import MAX_ELEMENTS
 from cepheid.plan.terms import Place, Term, Way
 
-MAX_STATES, MAX_STEPS, MAX_VARIANTS = 20_000, 250_000, 256
-
 
 def build_graph(bound: BoundQuery) -> Automaton:
     """The automaton of a query.
 
     Raises:
-        NotSupportedError: it has too many states, or an end that the engine cannot run yet.
+        NotSupportedError: it has too many states.
     """
-    return _Graph(bound).build()
+    graph = _Graph(bound)
+    return graph.build(graph.pattern)
+
+
+def openings_of(bound: BoundQuery) -> dict[Opening, tuple[Conjunct, ...]]:
+    """The loops with UNTIL that an event may close before anything is taken, each with what it must satisfy."""
+    graph = _Graph(bound)
+    found = {opening: graph.until.at_start(opening) for opening in graph.until.closings.openings(graph.pattern)}
+    return {opening: conditions for opening, conditions in found.items() if conditions is not None}
+
+
+def build_where_closed(bound: BoundQuery, closed: Iterable[Opening]) -> Automaton | None:
+    """The automaton of a query of which some loops are closed before anything is taken; None where nothing can be.
+
+    Args:
+        bound: the query.
+        closed: some of `openings_of`.
+
+    Raises:
+        NotSupportedError: it has too many states.
+    """
+    graph = _Graph(bound)
+    left = graph.until.closings.close(graph.pattern, frozenset(closed))
+    return graph.build(left) if any(way.element is not None for way in graph.terms.ways(left)) else None
 
 
 class _Graph:
@@ -61,15 +81,9 @@ class _Graph:
         self.slots = slots(bound)
         self.read_from_outside = read_from_outside(bound)
         self.conditions = GraphConditions(bound, self.positive, self.numbers)
-        self.nodes: dict[Key, Node] = {}
         self.opened: dict[Term, dict[int, frozenset[Place]]] = {}
-        self.n_steps = 0
-
-    # --- all of it ----------------------------------------------------------------------------------------
-
-    def build(self) -> Automaton:
         named = PatternTerms(self.conditions.singles)
-        pattern = named.term(self.bound.pattern)
+        self.pattern = named.term(bound.pattern)
         self.terms, self.elements, self.groups, self.gap_elements = (
             named.terms,
             named.elements,
@@ -77,17 +91,20 @@ class _Graph:
             named.gaps,
         )
         self.conditions.groups = self.groups
-        self.until = GraphUntil(self.bound, named, self.numbers, strict=self.strict)
-        self.closings = self.until.closings
-        variants = [pattern] if self.any or self.strict else self._variants(pattern)
+        self.until = GraphUntil(bound, named, self.numbers, strict=self.strict)
+        self.space = StateSpace(bound, named, self.numbers, self.until)
+
+    # --- all of it ----------------------------------------------------------------------------------------
+
+    def build(self, pattern: Term) -> Automaton:
         n_negated = len(self.gap_elements) + len(self.until.elements)
         if max(len(self.elements) + n_negated, n_slots(self.bound)) > MAX_ELEMENTS:
-            raise self._refused(f"a pattern of more than {MAX_ELEMENTS} elements", "split the pattern")
-        starts = [self._explore(variant) for variant in variants]
-        self._find_known(starts)
+            raise refused(self.bound, f"a pattern of more than {MAX_ELEMENTS} elements")
+        self.space.explore(pattern)
+        starts, nodes = self.space.starts, self.space.nodes
         self.leading = frozenset(gap for steps in starts for step in steps for gap in step.way.gaps)
         edges: dict[int, Edge] = {}
-        for steps in [*starts, *(node.steps for node in self.nodes.values())]:
+        for steps in [*starts, *(node.steps for node in nodes.values())]:
             for step in steps:
                 edges[step.number] = self._edge(step)
         n_positive = len(self.elements)
@@ -96,7 +113,7 @@ class _Graph:
             bound=self.until.bound,
             elements=(*self.elements, *negated, *self.until.elements),
             n_positive=n_positive,
-            states=tuple(self._state(node) for node in self.nodes.values()),
+            states=tuple(self._state(node) for node in nodes.values()),
             edges=tuple(edges[number] for number in range(len(edges))),
             starts=tuple(step.number for step in starts[0]),
             partition=self.bound.partition,
@@ -111,23 +128,6 @@ class _Graph:
             leading=bool(self.leading),
             strict=self.strict,
             mixed=self.mixed,
-        )
-
-    def _variants(self, pattern: Term) -> list[Term]:
-        found: list[Term] = []
-        for variant in self.terms.variants(pattern):
-            found.append(variant)
-            if len(found) > MAX_VARIANTS:
-                raise self._refused(f"more than {MAX_VARIANTS} combinations of the branches of OR under POLICY next")
-        return found
-
-    def _refused(self, what: str, remedy: str = "split the pattern, or use POLICY any") -> NotSupportedError:
-        return NotSupportedError(
-            f"the compiled engine cannot run {what}",
-            remedy=remedy,
-            text=self.bound.text,
-            origin=self.bound.origin,
-            span=self.bound.query.pattern.span,
         )
 
     def _variable(self, name: str, number: int) -> Element:
@@ -159,128 +159,12 @@ class _Graph:
             for condition in self.conditions.against.get(name, ()):
                 yield self.numbers[name], condition
 
-    # --- states and steps -----------------------------------------------------------------------------------
-
-    def _explore(self, start: Term) -> list[Step]:
-        """Make the states that can be reached from the start; its own steps, in the order of preference."""
-        pending: deque[Node] = deque()
-        steps = [self._step(None, start, *way, pending) for way in self._in_cases(None, start)]
-        while pending:
-            node = pending.popleft()
-            for way in self._in_cases(node.key, node.key.term):
-                node.steps.append(self._step(node.key, node.key.term, *way, pending))
-            if self.mixed and not node.key.left:
-                node.twin = self._twin(node.key, pending)
-        return steps
-
-    def _in_cases(self, key: Key | None, term: Term) -> Iterator[tuple[Way, Case, bool]]:
-        """The ways on that take an event, as `preferred` has them."""
-        cases = self._cases(term)
-        if key is None:
-            cases = (case for case in cases if all(map(self.until.can_close, case.closed)))
-        if self.strict:
-            yield from preferred(term, list(cases), self.terms)
-            return
-        for case in cases:
-            if key is not None:
-                ways = self._onward(key._replace(term=case.left))
-            else:
-                ways = [way for way in self.terms.ways(case.left) if way.element is not None]
-                if not self.any:  # the earliest element in the text that an event fits
-                    ways.sort(key=self._taken)
-            for way in ways:
-                yield way, case, False
-
-    def _cases(self, term: Term) -> Iterator[Case]:
-        """What loops with UNTIL in AND or ANY may have become of when the next event is taken."""
-        if 2 ** sum(opening.beside for opening in self.closings.openings(term)) > MAX_STEPS:
-            raise self._too_many_steps()
-        return self.closings.cases(term)
-
-    def _too_many_steps(self) -> NotSupportedError:
-        return self._refused(f"a pattern with more than {MAX_STEPS:,} steps between its states", "split the pattern")
-
-    def _onward(self, key: Key) -> list[Way]:
-        """The ways on from a state, but for the end."""
-        ways = [way for way in self.terms.ways(key.term) if way.element is not None]
-        return [way for way in ways if self._skips_a_loop(way, left=True)] if key.left else ways
-
-    def _policy(self, way: Way) -> Policy:
-        assert way.element is not None
-        return self.elements[way.element].policy or self.bound.policy
+    # --- what is known of states ------------------------------------------------------------------------------
 
     def _forks(self, step: Step) -> bool:
         """Whether a partial match also stays as it is; of a start: whether the event starts more runs than one."""
-        policy = self.bound.policy if step.source is None else self._policy(step.way)
+        policy = self.bound.policy if step.source is None else self.space.policy(step.way)
         return policy is Policy.ANY
-
-    def _skips_a_loop(self, way: Way, *, left: bool = False) -> bool:
-        """A way past a loop to an `any` element; of a copy that ``left`` it, though it is closed by now."""
-        return (way.leaves or (left and way.closed)) and self._policy(way) is Policy.ANY
-
-    def _twin(self, key: Key, pending: deque[Node]) -> Key | None:
-        """The state of a copy that left the loop for an `any` element while another goes on in it (SEMANTICS 3.4)."""
-        ways = self._onward(key)
-        behind = [way for way in ways if self._skips_a_loop(way)]
-        others = [way for way in ways if not self._skips_a_loop(way)]
-        if not behind or all(self._policy(way) is Policy.ANY for way in others):
-            return None
-        twin = key._replace(left=True)
-        self._node(twin, pending)
-        return twin
-
-    def _taken(self, way: Way) -> int:
-        """The variable that a way binds."""
-        assert way.element is not None
-        return self.numbers[self.terms.variables[way.element]]
-
-    def _step(
-        self, source: Key | None, before: Term, way: Way, case: Case, other_case: bool, pending: deque[Node]
-    ) -> Step:
-        target = Key(way.rest, self._taken(way))
-        self._node(target, pending)
-        self.n_steps += 1
-        if self.n_steps > MAX_STEPS:
-            raise self._too_many_steps()
-        return Step(source, before, way, target, self.n_steps - 1, case, other_case)
-
-    def _node(self, key: Key, pending: deque[Node]) -> None:
-        """Make sure that there is such a state."""
-        if key not in self.nodes:
-            if len(self.nodes) >= MAX_STATES:
-                raise self._refused(f"a pattern with more than {MAX_STATES} states", "split the pattern")
-            self.nodes[key] = Node(key, len(self.nodes))
-            pending.append(self.nodes[key])
-
-    def _find_known(self, starts: Iterable[list[Step]]) -> None:
-        """For each state, the variables that are bound on every way to it."""
-        work: deque[Node] = deque()
-
-        def reach(target: Key, known: frozenset[int]) -> None:
-            node = self.nodes[target]
-            bound = known | {target.last}
-            surely = bound if node.surely is None else node.surely & bound
-            if surely != node.surely:
-                node.surely = surely
-                work.append(node)
-            if node.twin is not None:
-                reach(node.twin, known)
-
-        for steps in starts:
-            for step in steps:
-                reach(step.target, frozenset())
-        while work:
-            node = work.popleft()
-            assert node.surely is not None
-            for step in node.steps:
-                reach(step.target, node.surely)
-
-    def _surely(self, key: Key | None) -> frozenset[int]:
-        if key is None:
-            return frozenset()
-        known = self.nodes[key].surely
-        assert known is not None
-        return known
 
     def _open(self, term: Term | None) -> dict[int, frozenset[Place]]:
         """The variables that may still be bound, and where."""
@@ -299,8 +183,8 @@ class _Graph:
     def _edge(self, step: Step) -> Edge:
         taken = step.target.last
         before, after = self._open(step.before), self._open(step.target.term)
-        known = self._surely(step.source)
-        surely = self._surely(step.target)
+        known = self.space.surely(step.source)
+        surely = self.space.surely(step.target)
         empties = frozenset(self.numbers[name] for name in step.way.empty)
         onward = self.terms.ways(step.target.term)
         if all(way.element is None for way in onward):
@@ -329,8 +213,8 @@ class _Graph:
                 )
         element, last = step.way.element, None if step.source is None else step.source.last
         return Edge(
-            source=None if step.source is None else self.nodes[step.source].number,
-            target=self.nodes[step.target].number,
+            source=None if step.source is None else self.space.nodes[step.source].number,
+            target=self.space.nodes[step.target].number,
             element=element if element is not None else -1,
             entering=False,
             skipped=(),
@@ -344,8 +228,7 @@ class _Graph:
             begins=step.way.begins,
             empties=empties,
             known=known,
-            strict=self.mixed and step.source is not None and self._policy(step.way) is Policy.STRICT,
-            other_case=step.other_case,
+            strict=self.mixed and step.source is not None and self.space.policy(step.way) is Policy.STRICT,
         )
 
     @staticmethod
@@ -427,8 +310,8 @@ class _Graph:
             accepting=accepting,
             ends=tuple(self._end(node, end) for end in ends),
             ways=self._in_order(node, ways) if self.strict else (),
-            twin=None if node.twin is None else self.nodes[node.twin].number,
-            neighbours=self.mixed and all(self._policy(step.way) is Policy.STRICT for step in node.steps),
+            twin=None if node.twin is None else self.space.nodes[node.twin].number,
+            neighbours=self.mixed and all(self.space.policy(step.way) is Policy.STRICT for step in node.steps),
             closers=self._closers(node.key),
         )
 
@@ -439,12 +322,16 @@ class _Graph:
 
     def _lasting(self, key: Key, left: Term) -> list[Way]:
         """The ways on from what is ``left`` of a state's term that are not lost with the next event, as strict ones."""
-        ways = self._onward(key._replace(term=left))
-        return [way for way in ways if not (self.mixed and self._policy(way) is Policy.STRICT)]
+        ways = self.space.onward(key._replace(term=left))
+        return [way for way in ways if not (self.mixed and self.space.policy(way) is Policy.STRICT)]
 
     def _complete_at_once(self, ways: Sequence[Way], first_end: int | None) -> bool:
         """Under prefixes: nothing but forks comes before the end."""
-        return self.mixed and first_end is not None and all(self._policy(way) is Policy.ANY for way in ways[:first_end])
+        return (
+            self.mixed
+            and first_end is not None
+            and all(self.space.policy(way) is Policy.ANY for way in ways[:first_end])
+        )
 
     @staticmethod
     def _in_order(node: Node, ways: Iterable[Way]) -> tuple[int, ...]:
@@ -463,7 +350,7 @@ class _Graph:
 
     def _end(self, node: Node, end: Way) -> End:
         before = self._open(node.key.term)
-        known = self._surely(node.key)
+        known = self.space.surely(node.key)
         skipped = frozenset(self.numbers[name] for name in end.empty)
         last = node.key.last
         gives_back = end.dropped is not None or bool(end.scattered)

@@ -27,7 +27,7 @@ class Step:
     target: Key
     number: int
     case: Case
-    other_case: bool = False
+    other_case: bool = False  # the next step is the same way, in another case
 
 
 @dataclass

@@ -85,7 +85,13 @@ class GraphUntil:
 
     def can_close(self, opening: Opening) -> bool:
         """Whether an event may close a loop where nothing is bound yet."""
-        return self._untils[opening.until].at_start(opening.empty, self._types, self._types) is not False
+        return self.at_start(opening) is not None
+
+    def at_start(self, opening: Opening) -> tuple[Conjunct, ...] | None:
+        """What an event satisfies that closes a loop where nothing is bound yet; None where none can."""
+        until = self._untils[opening.until]
+        rest = until.at_start(opening.empty, self._types, self._types)
+        return None if rest is False else (*until.alone, *(() if rest is True else (rest,)))
 
     def closers(self, term: Term, onward: Callable[[Term], list[Way]], last: int) -> tuple[Absence, ...]:
         """What is broken once a partial match has nothing to wait for: all of some, up to one that is marked.

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from cepheid.events.types import BOOL, INT, NULL, DataType
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.structure import nullable, parts, patterns
+from cepheid.language.structure import parts, patterns
 from cepheid.language.tree import (
     Aggregate,
     At,
@@ -28,7 +28,6 @@ from cepheid.language.tree import (
     Not,
     Pattern,
     Repeat,
-    Seq,
     walk,
 )
 from cepheid.plan.absent_groups import names_of
@@ -253,8 +252,6 @@ def _not_yet_absent(group: Pattern) -> tuple[str, Node] | None:
     for loop in patterns(group):
         if not isinstance(loop, Repeat) or loop.until is None:
             continue
-        if loop in _firsts(group):  # it opens with the left neighbour of the NOT
-            return "UNTIL of a loop that may come first under NOT", loop
         for node in walk(loop.until):
             if isinstance(node, Attribute | Aggregate) and node.variable is not None and node.variable not in inside:
                 return "UNTIL under NOT that reads what stands outside of it", node
@@ -262,19 +259,3 @@ def _not_yet_absent(group: Pattern) -> tuple[str, Node] | None:
         if remote is not None:
             return f"REMOTE {remote.store}[...]", remote
     return None
-
-
-def _firsts(pattern: Pattern) -> list[Pattern]:
-    """The loops of which an element may be the first event of a pattern."""
-    match pattern:
-        case Repeat(part=Event()):
-            return [pattern]
-        case Seq():
-            found: list[Pattern] = []
-            for part in pattern.parts:
-                found += _firsts(part)
-                if not nullable(part):
-                    break
-            return found
-        case _:
-            return [loop for part in parts(pattern) for loop in _firsts(part)]

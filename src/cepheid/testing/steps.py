@@ -13,7 +13,7 @@ from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.evaluation import EAGER
-from cepheid.testing.harness import Answer, EngineRoad, answers_of, oracle_answers, table_of
+from cepheid.testing.harness import LEFT, Answer, EngineRoad, answers_of, oracle_answers, table_of
 from cepheid.testing.oracle_events import OracleEvent, Watermark
 from cepheid.testing.strategies import STORES
 
@@ -39,6 +39,8 @@ def engine_steps(
     pushes: Sequence[int],
     restored: Sequence[bool] = (False,),
     evaluations: Sequence[str] = (EAGER,),
+    *,
+    timed_out: bool = False,
 ) -> tuple[list[Step], list[int]]:
     """What the engine says of a stream.
 
@@ -50,13 +52,14 @@ def engine_steps(
         restored: whether another stream goes on from a snapshot, after each push and each step; used in turn.
         evaluations: the evaluation plans with which the stream begins, and to which it switches after each push and
             each step, by itself or with the other stream; used in turn.
+        timed_out: what times out is asked for, too; it stands behind the matches of a step, marked with `LEFT`.
 
     Returns:
         A step for each watermark, and one for the end; and the numbers of the late events.
     """
     events = [item for item in items if isinstance(item, OracleEvent)]
     table, schema = table_of(events, bound.schema)
-    stream = Stream(bound, table.schema, Settings(evaluation=evaluations[0]))
+    stream = Stream(bound, table.schema, Settings(evaluation=evaluations[0]), timed_out=timed_out)
     steps: list[Step] = []
     late: list[int] = []
     n_pushed, n_arrived, turn, n_done = 0, 0, 0, 0
@@ -66,7 +69,7 @@ def engine_steps(
         before, after = (evaluations[(n_done + i) % len(evaluations)] for i in (0, 1))
         if restored[n_done % len(restored)]:
             snapshot = stream.snapshot({})
-            stream = Stream(bound, table.schema, Settings(evaluation=after))
+            stream = Stream(bound, table.schema, Settings(evaluation=after), timed_out=timed_out)
             stream.restore(*unpacked(snapshot), schema)
         elif before != after:
             stream.switch(stream.plan_for(after))
@@ -93,14 +96,16 @@ def engine_steps(
         if found is not None:
             output = assemble(bound, *found) if bound.query.returns else None
             answers = answers_of(bound, *found, output)
+        if stream.left is not None:
+            answers += [one._replace(returned=LEFT) for one in answers_of(bound, *stream.left, None)]
         steps.append(Step(item.time, answers))
         done()
     return steps, late
 
 
-def oracle_steps(bound: BoundQuery, items: Items) -> tuple[list[Step], list[int]]:
+def oracle_steps(bound: BoundQuery, items: Items, *, timed_out: bool = False) -> tuple[list[Step], list[int]]:
     """The same of the oracle, which is asked once."""
-    return _steps_of(items, lambda events: oracle_answers(bound, events, STORES))
+    return _steps_of(items, lambda events: oracle_answers(bound, events, STORES, timed_out=timed_out))
 
 
 def batch_steps(bound: BoundQuery, items: Items) -> tuple[list[Step], list[int]]:

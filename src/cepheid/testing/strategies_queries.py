@@ -80,7 +80,9 @@ class Draft:
     def negation(self) -> str:
         """``NOT ...``."""
         self.negated = True
-        if self.has(Features.NOT_GROUP) and self.chance(3):
+        if self.has(Features.NOT_GROUP) and self.has(Features.UNTIL) and self.chance(3):
+            text = f"NOT {self.closed_group()}"
+        elif self.has(Features.NOT_GROUP) and self.chance(3):
             inner = self.one_of(["SEQ({}, {})", "AND({}, {})", "OR({}, {})", "ANY(1, {}, {})", "SEQ({}, {}+)"])
             if inner.endswith("+)"):
                 text = f"NOT SEQ({self.element()}, {self.element(quantifier=self.one_of(['+', '*', '?']))})"
@@ -92,6 +94,17 @@ class Draft:
             text = f"NOT {self.element()}"
         self.negated = False
         return text
+
+    def closed_group(self) -> str:
+        """A group with a loop that an event closes, often before its first."""
+        group = self.one_of(
+            ["{0}", "SEQ({0}, {1})", "AND({0}, {1})", "SEQ({1}, {0})", "SEQ({2}, {0})", "(SEQ({0}, {1})){3}"]
+        )
+        n_before = len(self.names)
+        others = [self.element(quantifier=q) if n in group else "" for n, q in (("{1}", ""), ("{2}", "?"))]
+        loop = self.element(quantifier=self.one_of(["+", "*", "{1,2}"]) if group != "{0}" else "+")
+        own = [name.name for name in self.names[n_before:]]
+        return group.format(loop + self.until(own.pop(), own), *others, self.one_of(["+", "{1,2}", "?"]))
 
     def part(self, first: bool) -> str:
         """An element, with a quantifier or not, or a group."""
@@ -180,13 +193,16 @@ class Draft:
         text = self.element(prefix, quantifier)
         if self.has(Features.UNTIL) and quantifier[0] in "+*{" and quantifier != "{2}" and self.chance(3):
             name = text.rpartition(" ")[2]
-            conditions = ["{0}.x = 2", "{0}.s = 'b'", "{0}.x > count({0})", "{0}.x < prev({0}).x"]
-            others = [other.name for other in self.names if not other.negated and other.name != name]
-            if self.has(Features.CROSS) and others:
-                conditions += ["{0}.x > {1}.x", "{0}.x = {1}.x OR {0}.x = 2", "{0}.x > count({1})"]
-            other = self.one_of(others) if others else ""
-            text += f" UNTIL {self.one_of(conditions).format(name, other)}"
+            text += self.until(name, [other.name for other in self.names if not other.negated and other.name != name])
         return text
+
+    def until(self, name: str, others: Sequence[str]) -> str:
+        """`` UNTIL ...`` of the loop of a variable, which may name others."""
+        conditions = ["{0}.x = 2", "{0}.s = 'b'", "{0}.x > count({0})", "{0}.x < prev({0}).x"]
+        if self.has(Features.CROSS) and others:
+            conditions += ["{0}.x > {1}.x", "{0}.x = {1}.x OR {0}.x = 2", "{0}.x > count({1})"]
+        other = self.one_of(others) if others else ""
+        return f" UNTIL {self.one_of(conditions).format(name, other)}"
 
     def quantifier(self, options: Sequence[str], prefix: str) -> str:
         """A quantifier, reluctant where it may be."""
