@@ -17,6 +17,7 @@ from cepheid.kernels.layout import (
     ENDS_FROM,
     ENDS_TO,
     EVENT,
+    GAP_REOPENED,
     GAPS,
     GAPS_SHIFT,
     LAST_CLOSER,
@@ -58,6 +59,8 @@ from cepheid.kernels.layout import (
     P_WITHIN,
     PARENT,
     REJECTS,
+    RIGHT_ARG,
+    RIGHT_SOURCE,
     RUN_FIRST,
     RUN_LAST,
     RUN_LAST_US,
@@ -243,6 +246,53 @@ def end_of(
 
 
 @kernel()
+def _waits_for_absences(at: int, row: int, top: int, plan: Ints, pool: Ints) -> bool:
+    """Whether a NOT stands at the end of a match that has one of the row of `ends` at ``plan[at:]``.
+
+    Args:
+        row: where its last row lies in ``pool``.
+        top: that of the row that gives events back; those before which a NOT stood may be among them.
+    """
+    for k in range(plan[at + TRAILING_FROM], plan[at + TRAILING_TO]):
+        absence = plan[P_ABSENCES] + k * ABSENCE_WIDTH
+        field = plan[absence + RIGHT_ARG]
+        if plan[absence + RIGHT_SOURCE] != GAP_REOPENED or (pool[row + field] < 0 and pool[top + field] >= 0):
+            return True
+    return False
+
+
+@kernel()
+def decision_of(
+    at: int,
+    state: int,
+    row_id: int,
+    whole: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    large: Helper,
+    free: Free,
+) -> tuple[int, int]:
+    """When a row that waited is known to be a match, and by what: by what ended it, or by its window.
+
+    Args:
+        at: where the row of `ends` lies in ``plan`` by which it is one.
+        state: where its state lies.
+        row_id: the row.
+        whole: what is left of it without the events that it gives back.
+    """
+    row = row_of(row_id, plan, pool)
+    if plan[state + ACCEPTS] == ACCEPTS_LATE:
+        if not _waits_for_absences(at, row_of(whole, plan, pool), row, plan, pool):
+            return end_of(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
+    gaps = plan[at + GAPS]
+    return deadline(row, gaps, plan, pool, ints), by_time(pool[row + EVENT], gaps, plan)
+
+
+@kernel()
 def _log_row(
     state: int,
     row_id: int,
@@ -408,12 +458,9 @@ def fire(
                 pool[M_TOP] = row
                 if whole >= 0 and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
                     if first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
-                        gaps = plan[at + GAPS]
-                        decided, decider = deadline(row, gaps, plan, pool, ints), by_time(pool[row + EVENT], gaps, plan)
-                        if late and first == last:
-                            decided, decider = end_of(
-                                state, row_id, plan, pool, reals, ints, floats, nulls, large, free
-                            )
+                        decided, decider = decision_of(
+                            at, state, row_id, whole, plan, pool, reals, ints, floats, nulls, large, free
+                        )
                         emit(whole, -1, -1, decided, decider, plan, pool, out)
                         told = True
                         break

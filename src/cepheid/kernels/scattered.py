@@ -6,7 +6,7 @@ that are kept (SEMANTICS 3.2).
 
 from __future__ import annotations
 
-from cepheid.kernels.endings import accepts, by_time, complete, deadline, end_of, log_run, tell_rest
+from cepheid.kernels.endings import accepts, complete, decision_of, log_run, tell_rest
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ACCEPTS,
@@ -19,7 +19,6 @@ from cepheid.kernels.layout import (
     ENDS_TO,
     EVENT,
     FIT_COLUMN,
-    GAPS,
     LENGTH_SHIFT,
     LIST_EDGES_FROM,
     LIST_EDGES_TO,
@@ -283,12 +282,9 @@ def fire_scattered(
                 pool[M_TOP] = row
                 if whole >= 0 and accepts(at, whole, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
                     if first == last or free(first, last, whole, plan, pool, reals, ints, floats, nulls, large) == 1:
-                        gaps = plan[at + GAPS]
-                        decided, decider = deadline(row, gaps, plan, pool, ints), by_time(pool[row + EVENT], gaps, plan)
-                        if late and first == last:
-                            decided, decider = end_of(
-                                state, row_id, plan, pool, reals, ints, floats, nulls, large, free
-                            )
+                        decided, decider = decision_of(
+                            at, state, row_id, whole, plan, pool, reals, ints, floats, nulls, large, free
+                        )
                         emit(whole, -1, -1, decided, decider, plan, pool, out)
                         if logs:  # its first event may be another than that of the run
                             emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, decided, decider, plan, pool, out)
