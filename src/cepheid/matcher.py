@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.one_by_one import OneByOne
-from cepheid.engine.outputs import MATCHES, TIMED_OUT, Outputs, asked_outputs
+from cepheid.engine.outputs import TIMED_OUT, TOLD, asked_outputs, told_of
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
@@ -30,15 +30,12 @@ from cepheid.events.given_times import duration_us, moment_us
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.single import EventReader, first_table, is_event
-from cepheid.language.bound import BoundQuery, Catalog
-from cepheid.language.check import check
+from cepheid.language.bound import Catalog
+from cepheid.language.check import require_bounded
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.ports.pairs import PairPolicy
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
-
-TOLD = (MATCHES, TIMED_OUT)
-"""The outputs of which a call tells; `Matcher.late` and `Matcher.rejected` are of the last push."""
 
 
 class Matcher:
@@ -70,15 +67,14 @@ class Matcher:
     `gauge` tells. A query without a window keeps each start until it becomes a match; where a loop or ``any`` would
     make more and more of it, it is refused.
 
-    With ``outputs=("matches", "timed_out")`` each call gives `cepheid.Outputs`: beside the matches, what was left when
-    its window closed, as `cepheid.match` tells it, by the first call after which the watermark has reached the time
-    when it closed.
+    With ``outputs=`` each call gives `cepheid.Outputs`; ``timed_out`` is what was left when its window closed, as of
+    `cepheid.match`, from the first call after which the watermark has reached that time.
 
     Several threads may call one matcher: calls take turns, each as a whole, and other threads run while one searches.
-    `late` and `rejected` are then those of whichever push was last: hold `lock` over the push and the look at them.
+    `late` and `rejected` are then those of whichever push was last: hold ``lock`` (a `threading.RLock`, which each
+    call holds) over the push and the look at them.
 
     Attributes:
-        lock: a `threading.RLock`, held during each call.
         late: the late events of the last `push`, as they came, in the kind of table that was pushed.
         rejected: a pyarrow Table of the rows of the last `push` that could not be read as events: row (int64, counted
             through all pushes), column and reason (text).
@@ -111,8 +107,7 @@ class Matcher:
                 the first push.
             slack: how much later than newer ones an event may come and still be on time: a timedelta, or a number in
                 ``time_unit``. None: only `advance` and `close` move the watermark.
-            outputs: some of ``matches`` and ``timed_out``: then each call gives `cepheid.Outputs` (of a set, for each
-                query). Without it, the matches alone.
+            outputs: some of ``matches`` and ``timed_out``, of which each call then gives `cepheid.Outputs`.
             settings: how much a query may hold: `cepheid.Settings`.
             policy: looks at pairs of events and partial matches, counts what comes of them, and may keep them apart
                 (`cepheid.ports.pairs`); of a set, one for each query that is to have one, by its name.
@@ -123,6 +118,7 @@ class Matcher:
             SchemaError, ParameterError: the columns or parameters do not do; there is no such output.
         """
         self._outputs = None if outputs is None else asked_outputs(outputs, TOLD)
+        self._tells_timed_out = TIMED_OUT in (self._outputs or ())
         self._query = query if isinstance(query, QuerySet) else Query.of(query)
         self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
         self._parameters = parameters or {}
@@ -159,7 +155,7 @@ class Matcher:
             list of dicts: none where ``slack`` is not given, as the watermark stays.
 
         Warns:
-            UserWarning: events were rejected (no time, no type), or partial matches were dropped.
+            UserWarning: events were rejected (no time, no type); partial matches were dropped.
 
         Raises:
             QueryError, SchemaError: see `Matcher`; or the columns differ from those before.
@@ -215,12 +211,10 @@ class Matcher:
         with self._failing():
             self.late = like_given(stream.push(batch), self._given)
         self.rejected = batch.rejected.table(first_row)
-        if len(batch.rejected):
-            counts = ", ".join(f"{n} for {column}" for column, n in batch.rejected.counts.items())
-            warnings.warn(
-                f"{len(batch.rejected)} of {table.num_rows} events were rejected ({counts}): see Matcher.rejected",
-                stacklevel=2,
-            )
+        if n := len(batch.rejected):
+            counts = ", ".join(f"{number} for {column}" for column, number in batch.rejected.counts.items())
+            said = f"{n} of {table.num_rows} events were rejected ({counts}): see Matcher.rejected"
+            warnings.warn(said, stacklevel=2)
         if self._slack_us is None or not len(batch):
             return self._moved(self._watermark_us)
         return self._moved(int(batch.time_us[-1]) - self._slack_us - 1)
@@ -266,7 +260,6 @@ class Matcher:
         """
         self._require_whole()
         self._settle()
-        settings = replace(self._settings, evaluation=evaluation)
         if isinstance(self._stream, Streams):
             plans = self._stream.plans_for(evaluation)
             with self._failing():
@@ -275,7 +268,7 @@ class Matcher:
             plan = self._stream.plan_for(evaluation)
             with self._failing():
                 self._stream.switch(plan)
-        self._settings = settings
+        self._settings = replace(self._settings, evaluation=evaluation)
         self._take_singles()
 
     @in_turn
@@ -286,7 +279,7 @@ class Matcher:
             by_key: for each value of SAME, too: ``keys`` of the gauge is a pyarrow Table. Not of a set.
 
         Raises:
-            DataError: nothing was pushed yet, and no schema was given; ``by_key`` of a set.
+            DataError: nothing was pushed yet, and no schema was given; or ``by_key`` of a set.
         """
         stream = self._known()
         if isinstance(stream, Stream):
@@ -381,6 +374,8 @@ class Matcher:
         """
         with self.lock:
             stream = self._known()
+            if self._outputs:
+                return "outputs= is given"
             return stream.batched_because if isinstance(stream, Stream) else "the matcher has a set of queries"
 
     @property
@@ -406,7 +401,7 @@ class Matcher:
         stream: Stream | Streams
         if isinstance(self._query, QuerySet):
             bounds = with_values(self._query.bind(schema, self._catalog), self._parameters)
-            _require_bounded(bounds)
+            require_bounded(bounds)
             policies = self._policy if isinstance(self._policy, Mapping) else {}
             if set(policies) - set(bounds) or (self._policy is not None and policies is not self._policy):
                 raise QueryError(
@@ -417,7 +412,7 @@ class Matcher:
         else:
             bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
             bounds = {"": bound}
-            _require_bounded(bounds)
+            require_bounded(bounds)
             if isinstance(self._policy, Mapping):
                 raise QueryError("policy= of one query is one policy", remedy="give it without a name")
             stream = Stream(bound, table.schema, self._settings, self._policy, timed_out=self._tells_timed_out)
@@ -433,13 +428,13 @@ class Matcher:
         self._require_whole()
         self._watermark_us = max(self._watermark_us, watermark_us)
         if self._stream is None:  # nothing was pushed, so that not even the columns are known
-            nothing = self._told(pa.table({}), pa.table({}))
+            nothing = told_of(self._outputs, pa.table({}), pa.table({}))
             return dict.fromkeys(self._query, nothing) if isinstance(self._query, QuerySet) else nothing
         before = self._stream.n_dropped
         singles = self._singles
         if singles is not None and singles.is_open:
             if self._watermark_us != AFTER_ALL_US:
-                return self._told(self._moved_singly(singles), [])
+                return self._moved_singly(singles)
             self._settle()
         with self._failing():
             found = self._stream.advance(self._watermark_us)
@@ -447,25 +442,13 @@ class Matcher:
         if self._stream.n_dropped > before:
             _warn_of_dropped(self._stream.n_dropped - before)
         if isinstance(found, dict):
-            return {
-                name: self._given_back(table, None if left is None else left[name]) for name, table in found.items()
-            }
+            return {name: self._given_back(table, left and left[name]) for name, table in found.items()}
         return self._given_back(found, left)
 
     def _given_back(self, matches: Any, left: Any) -> Any:
         """What a call gives of a query, from pyarrow Tables; None for what was not asked for."""
-        return self._told(like_given(matches, self._given), None if left is None else like_given(left, self._given))
-
-    def _told(self, matches: Any, left: Any) -> Any:
-        if self._outputs is None:
-            return matches
-        return Outputs(
-            matches=matches if MATCHES in self._outputs else None, timed_out=left if self._tells_timed_out else None
-        )
-
-    @property
-    def _tells_timed_out(self) -> bool:
-        return self._outputs is not None and TIMED_OUT in self._outputs
+        own = None if left is None else like_given(left, self._given)
+        return told_of(self._outputs, like_given(matches, self._given), own)
 
     def _moved_singly(self, singles: OneByOne) -> list[dict[str, Any]]:
         """Step to the watermark, event by event."""
@@ -480,7 +463,7 @@ class Matcher:
 
     def _take_singles(self) -> None:
         """What takes single events of the stream; None where they take the road of batches."""
-        stream, reader = self._stream, self._reader
+        stream, reader = self._stream, None if self._outputs else self._reader
         self._singles = stream.one_by_one(reader) if isinstance(stream, Stream) and reader is not None else None
 
     def _settle(self) -> None:
@@ -515,13 +498,3 @@ _NOTHING_REJECTED = NOTHING_REJECTED.table()
 
 def _warn_of_dropped(n: int) -> None:
     warnings.warn(f"{n} partial matches were dropped, so matches may be missing", stacklevel=level_outside())
-
-
-def _require_bounded(bounds: Mapping[str, BoundQuery]) -> None:
-    """Refuse queries that would keep ever more of a stream."""
-    for name, bound in bounds.items():
-        for one in bound.chain:
-            try:
-                check(one, stream=True)
-            except QueryError as error:
-                raise error.located(one.text, one.origin or name or None) from None

@@ -19,6 +19,9 @@ HELD = "held"
 
 STREAM_NAMES = (*NAMES, LATE, HELD)
 
+TOLD = (MATCHES, TIMED_OUT)
+"""The outputs of which each call to a `cepheid.Matcher` tells."""
+
 NULL_KEY = "NULL in SAME: the event is in no partition"
 """Why an event without a key is rejected."""
 
@@ -71,3 +74,15 @@ def asked_outputs(outputs: str | Collection[str], known: tuple[str, ...] = NAMES
             remedy=f"name some of {', '.join(known)}, or leave outputs= out for the matches alone",
         )
     return names
+
+
+def told_of(asked: frozenset[str] | None, matches: Any, timed_out: Any) -> Any:
+    """What a call to a `cepheid.Matcher` gives of a query.
+
+    Args:
+        asked: some of `TOLD`; None for the matches alone, by themselves.
+        matches, timed_out: what there is to tell.
+    """
+    if asked is None:
+        return matches
+    return Outputs(matches if MATCHES in asked else None, timed_out if TIMED_OUT in asked else None)

@@ -378,3 +378,20 @@ def _vacuous_not(bound: BoundQuery) -> Iterator[Warning]:
                     "remove the NOT, or use POLICY next",
                     _place(bound, part),
                 )
+
+
+def require_bounded(bounds: Mapping[str, BoundQuery]) -> None:
+    """Refuse queries that would keep ever more of a stream.
+
+    Args:
+        bounds: name -> query; the one of a single query may be empty.
+
+    Raises:
+        QueryError: the first of them.
+    """
+    for name, bound in bounds.items():
+        for one in bound.chain:
+            try:
+                check(one, stream=True)
+            except QueryError as error:
+                raise error.located(one.text, one.origin or name or None) from None
