@@ -1,10 +1,11 @@
 #!/bin/sh
-# figures.sh [OPTION...]  runs every figure script, benchmarks/figures/<paper>/__main__.py, with these options.
+# figures.sh [OPTION...]  runs every figure script, benchmarks/figures/<paper>/__main__.py, with these options;
+# where PAPER is set, that one alone.
 set -eu
 cd "$(dirname "$0")/.."
 
 n_run=0
-for script in benchmarks/figures/*/__main__.py; do
+for script in benchmarks/figures/"${PAPER:-}"*/__main__.py; do
     [ -f "$script" ] || continue
     name=$(basename "$(dirname "$script")")
     echo "== $name"

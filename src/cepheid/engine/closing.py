@@ -125,6 +125,11 @@ class Closer:
         return int(self._state[at.N_LOOKUPS])
 
     @property
+    def n_summed(self) -> int:
+        """How many products these look-ups would have cost, had each been a sum of its own."""
+        return int(self._state[at.N_SUMMED])
+
+    @property
     def n_sources(self) -> int:
         """Sources that have brought events."""
         return int(self._state[at.N_SOURCES])

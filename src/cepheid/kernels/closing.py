@@ -53,6 +53,7 @@ from cepheid.kernels.closing_layout import (
     N_MISSED,
     N_OUT,
     N_SOURCES,
+    N_SUMMED,
     NEVER,
     NOW,
     O_AT,
@@ -111,6 +112,7 @@ def _rule_at(source: int, end: int, state: Ints, sources: Ints, edges: Ints, wai
         else:
             high = middle
     state[N_LOOKUPS] += 1
+    state[N_SUMMED] += low
     if low == 0:
         return BEFORE
     wait = waits[at(begin + low - 1)]

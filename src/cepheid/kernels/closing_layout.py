@@ -43,6 +43,7 @@ RESERVE = 32
     SURPLUS,  # of misses over what is allowed, lately (CUSUM)
     N_LATE,  # events
     N_LOOKUPS,  # of waits
+    N_SUMMED,  # products that these would have cost without the waits
     N_SOURCES,
     WIDTH,  # room for edges of each source
     N_EVENTS,  # in `events`
@@ -61,7 +62,7 @@ RESERVE = 32
     SILENT_AT,  # from here on all sources are silent by what was learned
     DECIDING,  # the source that keeps the window open longest
     STATE_FIELDS,
-) = range(40)
+) = range(41)
 
 # --- fields of each source ----------------------------------------------------------------------------
 (

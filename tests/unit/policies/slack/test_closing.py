@@ -191,7 +191,7 @@ def test_delays_of_any_length_have_a_bin() -> None:
     assert isinstance(policy, ProbSlack)
     model = policy.models[0]
     assert model is not None
-    assert len(model.gaps.least) <= 512
+    assert len(model.gaps.least) <= 256
 
 
 def test_an_empty_stretch_of_years_is_closed_at_once() -> None:

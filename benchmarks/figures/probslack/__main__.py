@@ -1,0 +1,89 @@
+"""ProbSlack's evaluation: ``python -m benchmarks.figures.probslack [--quick] [--seeds N] [--out FOLDER]``.
+
+Prints the paper's averages beside ours, draws figures like 6 to 11, and exits with 1 where a claim does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.figures.probslack import compared, draw, experiments, umts
+from benchmarks.figures.probslack.runs import OURS, PAPER
+
+
+def main() -> int:
+    """Run, print, draw; 1 where a claim does not hold."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.figures.probslack", description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="two seeds in place of fifty")
+    parser.add_argument("--seeds", type=int, default=None, metavar="N", help="how many seeds")
+    parser.add_argument("--out", type=Path, default=Path("figures"), metavar="FOLDER", help="where the figures go")
+    given = parser.parse_args()
+    seeds = range(given.seeds or (2 if given.quick else 50))
+    begun = time.monotonic()
+
+    def tell(what: str) -> None:
+        print(f"  {time.monotonic() - begun:6.1f} s  {what}", file=sys.stderr, flush=True)
+
+    given.out.mkdir(parents=True, exist_ok=True)
+    every = experiments.all_streams(seeds, tell)
+    by_f = experiments.by_frequency(seeds, tell)
+    by_delta = experiments.by_budget(seeds, tell)
+    changing, series, changes = experiments.through_changes(seeds, tell)
+    held = experiments.overhead(seeds[: 2 if given.quick else 10], tell)
+    rows = [
+        *compared.rows_all(every),
+        *compared.rows_by_frequency(by_f),
+        *compared.rows_by_budget(by_delta),
+        *compared.rows_changing(changing),
+    ]
+    claims = [
+        *compared.claims_all(every),
+        *compared.claims_by_frequency(by_f),
+        *compared.claims_by_budget(by_delta),
+        *compared.claims_changing(changing),
+        *compared.claims_overhead(held),
+        *compared.claims_budget(every, "all streams"),
+        *compared.claims_budget(by_f, "BB over f"),
+        *compared.claims_budget(by_delta, "BB over δ"),
+        *compared.claims_budget(changing, "changing"),
+    ]
+    draw.bars(every, given.out / "probslack_6_streams.png")
+    draw.lines(by_f, "f", "stream BB, δ = 0.1", given.out / "probslack_7_frequency.png")
+    draw.lines(by_delta, "delta", "stream BB, f = 30 ms", given.out / "probslack_8_budget.png")
+    draw.course(series, changes, given.out / "probslack_9_changing.png")
+    traces = umts.traces()
+    if traces is None:
+        print(f"figures 10 and 11 are left out: {umts.FILE} is not in {umts.data_folder()} (CEPHEID_DATA names it)")
+    else:
+        if given.quick:
+            traces = {name: events for name, events in traces.items() if name.startswith("d-1")}
+        real_f = umts.by_frequency(traces, 0.2, tell, (400, 1000) if given.quick else umts.FREQUENCIES)
+        real_delta = umts.by_budget(traces, tell, (0.1, 0.5) if given.quick else experiments.BUDGETS)
+        rows += compared.rows_umts(real_f, real_delta)
+        for figure, runs in (("fig. 10", real_f), ("fig. 11", real_delta)):
+            claims += compared.claims_umts(runs, figure)
+            claims += compared.claims_budget(runs, figure)
+        title = "phones over UMTS, δ = 0.2"
+        draw.lines(real_f, "f", title, given.out / "probslack_10_umts.png")
+        draw.lines(real_f, "f", title, given.out / "probslack_12_completion.png", what="completion")
+        title = "phones over UMTS, f = 400 ms"
+        draw.lines(real_delta, "delta", title, given.out / "probslack_11_umts_budget.png")
+        draw.lines(real_delta, "delta", title, given.out / "probslack_13_completion.png", what="completion")
+    rows += compared.rows_overhead(held)
+    print(f"{'':<50}{'paper':>16}{PAPER:>26}{OURS:>28}")
+    for row in rows:
+        print(f"{row.what:<50}{row.paper:>16}{row.printed:>26}{row.ours:>28}")
+    print()
+    print("\n".join(compared.rows_estimators(by_f, by_delta)))
+    print()
+    for claim in claims:
+        print(f"{'holds ' if claim.holds else 'FAILED'} {claim.what}: {claim.figures}")
+    print(f"{len(seeds)} seeds, {time.monotonic() - begun:.0f} s; figures in {given.out}")
+    return 0 if all(claim.holds for claim in claims) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

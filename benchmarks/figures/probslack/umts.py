@@ -1,0 +1,84 @@
+"""Figures 10 and 11 on real delays: phones that report every half second over UMTS, with the clocks of both ends.
+
+The paper's own data set (buses in Dublin) is not to be had. These are sets D-1 to D-5 of JR-DIGITAL's ooo-dataset
+(CC BY-SA 4.0): 46,800 events of 7 to 9 phones in 5 sessions. Each phone in each session is a stream of its own, as each
+bus is in the paper. With 1,200 events, a stream is too short for periods of 10,000.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.figures.probslack.experiments import BUDGETS, Tell
+from benchmarks.figures.probslack.runs import AVERAGE, BY_EVENT, IGNORE, LEARNING, ORACLE, Run, measured
+from cepheid.simulation.late_arrivals import Arrivals
+
+FILE = "iot_late_arrivals_umts/ooo_umts_d1_d5.csv.gz"
+FREQUENCIES = (200, 400, 600, 800, 1000)
+PERIOD, WARM_UP = 300, 64
+
+
+def data_folder() -> Path:
+    """``CEPHEID_DATA``, or the folder of data beside the repository."""
+    named = os.environ.get("CEPHEID_DATA")
+    return Path(named) if named else Path(__file__).resolve().parents[4] / "shared" / "data"
+
+
+def traces() -> dict[str, Arrivals] | None:
+    """Phone and session -> its events, in the order in which they were received, ms; None where the data is absent."""
+    path = data_folder() / FILE
+    if not path.is_file():
+        return None
+    rows: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    with gzip.open(path, "rt", newline="") as file:
+        for row in csv.DictReader(file):
+            name = f"{row['session']} {row['device']}"
+            rows[name].append((int(row["rts_server_ms"]), int(row["gts_detect_ms"])))
+    found = {}
+    for name, events in sorted(rows.items()):
+        received, generated = np.array(sorted(events), np.int64).T
+        found[name] = Arrivals(generated, received)
+    return found
+
+
+def by_frequency(
+    arrivals: dict[str, Arrivals], delta: float, tell: Tell, frequencies: tuple[int, ...] = FREQUENCIES
+) -> list[Run]:
+    """Figure 10: all policies, f from 200 to 1,000 ms."""
+    found = []
+    for f in frequencies:
+        for name, events in arrivals.items():
+            found += _measured(events, name, f, delta)
+        tell(f"figure 10: f = {f} ms")
+    return found
+
+
+def by_budget(arrivals: dict[str, Arrivals], tell: Tell, budgets: tuple[float, ...] = BUDGETS) -> list[Run]:
+    """Figure 11: all policies, f = 400 ms."""
+    found = []
+    for delta in budgets:
+        for name, events in arrivals.items():
+            found += _measured(events, name, 400, delta)
+    tell("figure 11")
+    return found
+
+
+def _measured(events: Arrivals, name: str, f: int, delta: float) -> list[Run]:
+    return measured(
+        (BY_EVENT, IGNORE, AVERAGE, *LEARNING, ORACLE),
+        events,
+        name,
+        0,
+        f,
+        delta,
+        first=int(events.generated.min()) // f + 1,
+        period=PERIOD,
+        warm_up=WARM_UP,
+        completion=True,
+    )
