@@ -54,14 +54,15 @@ bench: setup  ## events per second of the engine alone and under Spark, beside a
 peers: setup  ## the engine beside Flink CEP, CORE, DuckDB, Polars and plain Python, which it installs in build/peers
 	@$(PY) -m benchmarks.peers
 
-figures: setup  ## the figures of the papers, the paper's number beside ours
-	@scripts/figures.sh
+figures: setup  ## the figures of the papers, the paper's number beside ours; of one with PAPER=probslack
+	@PAPER="$(PAPER)" scripts/figures.sh
 
 fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 	@$(PY) scripts/fuzz.py --minutes $(MINUTES)
 
-ci: check  ## everything: checks, all tests with the slow ones
+ci: check  ## everything: checks, all tests with the slow ones, the claims of the papers on a few seeds
 	@$(WITH_JAVA) $(PY) -m pytest
+	@PAPER=probslack scripts/figures.sh --quick --out build/figures
 
 lock:  ## resolve the dependencies of pyproject.toml anew (needs uv)
 	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links --universal \

@@ -69,8 +69,8 @@ def at_least(slack: float, other: float, factor: float) -> bool:
 def oracle_distance(runs: list[Run], name: str, by: str) -> float:
     """How many times more Oracle gains over BL-ED than a policy does: the mean over what varies.
 
-    ``(SL(BL-ED) - SL(Oracle)) / (SL(BL-ED) - SL(policy))`` of the mean slacks of all seeds, so that negative slack counts
-    as the paper counts it.
+    ``(SL(BL-ED) - SL(Oracle)) / (SL(BL-ED) - SL(policy))`` of the mean slacks of all seeds, so that negative slack
+    counts as the paper counts it.
     """
     ratios = []
     for value in sorted({getattr(run, by) for run in runs}):
@@ -107,7 +107,9 @@ def rows_all(runs: list[Run]) -> list[Row]:
 
     return [
         Row("fig. 6  MER, mean (%)", "13.7", f"{100 * _mer(runs, PAPER):.1f}", f"{100 * _mer(runs, OURS):.1f}"),
-        Row("fig. 6  MER, greatest of a stream (%)", "20", f"{100 * greatest(PAPER):.1f}", f"{100 * greatest(OURS):.1f}"),
+        Row(
+            "fig. 6  MER, greatest of a stream (%)", "20", f"{100 * greatest(PAPER):.1f}", f"{100 * greatest(OURS):.1f}"
+        ),
         Row("fig. 6  MER of BL-IG (%)", "35", f"{100 * _mer(runs, IGNORE):.1f}"),
         Row("fig. 6  MER of BL-AD (%)", "5", f"{100 * _mer(runs, AVERAGE):.1f}"),
         *(
@@ -276,7 +278,11 @@ def claims_all(runs: list[Run]) -> list[Claim]:
 def claims_by_frequency(runs: list[Run]) -> list[Claim]:
     """Figure 7."""
     found = [
-        Claim("fig. 7: MER of ProbSlack as printed about 8 %", 0.06 <= _mer(runs, PAPER) <= 0.1, f"{_mer(runs, PAPER):.3f}")
+        Claim(
+            "fig. 7: MER of ProbSlack as printed about 8 %",
+            0.06 <= _mer(runs, PAPER) <= 0.1,
+            f"{_mer(runs, PAPER):.3f}",
+        )
     ]
     for name in (PAPER, OURS):
         slack, by_event = _slack(runs, name), _slack(runs, BY_EVENT)

@@ -203,5 +203,3 @@ def overhead(seeds: Iterable[int], tell: Tell) -> list[Overhead]:
                 )
     tell("table 1")
     return found
-
-

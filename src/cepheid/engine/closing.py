@@ -71,7 +71,7 @@ class Closed:
         run = np.repeat(np.arange(len(self.windows)), self.counts)
         step = np.arange(len(run)) - np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
         windows = self.windows[run] + step
-        return windows, self.at[run] + step * self.every[run] - (windows * grid.slide + grid.phase)
+        return windows, self.at[run] + step * self.every[run] - (windows * grid.slide + grid.nominal)
 
 
 class Closer:
@@ -284,6 +284,7 @@ class Closer:
 def _state(closing: Closing, grid: Grid, first: int | None, *, risks: bool) -> Int64Array:
     state = np.zeros(at.STATE_FIELDS, np.int64)
     state[at.SLIDE], state[at.SIZE], state[at.PHASE] = grid.slide, grid.size, grid.phase
+    state[at.NOMINAL] = grid.nominal
     state[at.SPENDS] = closing.spends
     state[at.DROPS] = grid.drops
     state[at.KIND], state[at.OFFSET] = _KINDS[closing.kind], closing.delay

@@ -55,6 +55,7 @@ from cepheid.kernels.closing_layout import (
     N_SOURCES,
     N_SUMMED,
     NEVER,
+    NOMINAL,
     NOW,
     O_AT,
     O_COUNT,
@@ -184,7 +185,7 @@ def _write(n: int, when: int, every: int, reason: int, state: Ints, sources: Int
     """Close the next ``n`` windows: the first at a time, each further one ``every`` ticks later."""
     slide = state[SLIDE]
     window = state[WINDOW]
-    end = window * slide + state[PHASE]
+    nominal = window * slide + state[NOMINAL]
     row = (state[N_OUT] - 1) * OUT_FIELDS
     joins = (
         reason == BY_EVENTS
@@ -216,7 +217,7 @@ def _write(n: int, when: int, every: int, reason: int, state: Ints, sources: Int
         state[N_OUT] += 1
     state[WINDOW] = window + n
     state[N_CLOSED] += n
-    state[SLACK_SUM] += n * (when - end) if every == slide else n * (when - end) - slide * (n * (n - 1) // 2)
+    state[SLACK_SUM] += n * (when - nominal) if every == slide else n * (when - nominal) - slide * (n * (n - 1) // 2)
     state[SURPLUS] = max(0, state[SURPLUS] - n * state[DRIFT])
     state[STALE] = 1
     return DONE
@@ -233,12 +234,13 @@ def _close_until(
     while True:
         window = state[WINDOW]
         end = window * slide + state[PHASE]
+        nominal = window * slide + state[NOMINAL]
         now = state[NOW]
         n, every, reason = 1, 0, ELAPSED
         if state[KIND] == AFTER_DELAY or state[KIND] == AFTER_MEAN_DELAY:
             offset = state[OFFSET] if state[KIND] == AFTER_DELAY else _mean_delay(state, sources)
-            when = max(now, end + offset)
-            if when <= limit and end + offset >= now:
+            when = max(now, nominal + offset)
+            if when <= limit and nominal + offset >= now:
                 n, every = (limit - when) // slide + 1, slide
         else:
             earliest = end - slide + 1
@@ -257,9 +259,9 @@ def _close_until(
                     due, reason = BEFORE, SPENT
             latest = NEVER
             if state[LATEST] < NEVER:
-                latest = end + state[LATEST]
+                latest = nominal + state[LATEST]
             if state[ALLOWANCE] < NEVER:
-                latest = min(latest, end + state[ALLOWANCE] * (state[N_CLOSED] + 1) - state[SLACK_SUM])
+                latest = min(latest, nominal + state[ALLOWANCE] * (state[N_CLOSED] + 1) - state[SLACK_SUM])
             if latest < due and max(latest, earliest) < max(due, now):
                 due, reason = latest, TOO_LATE
             when = max(due, now, earliest)

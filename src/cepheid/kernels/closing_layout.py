@@ -24,6 +24,7 @@ RESERVE = 32
     SLIDE,  # ticks from one window's end to the next (f of the paper)
     SIZE,  # ticks (l)
     PHASE,
+    NOMINAL,  # slack is counted from `window * SLIDE + NOMINAL`
     KIND,  # how windows are closed: one of the kinds below
     OFFSET,  # AFTER_DELAY: the slack
     LATEST,  # the greatest slack, ticks, or NEVER (mal)
@@ -62,7 +63,7 @@ RESERVE = 32
     SILENT_AT,  # from here on all sources are silent by what was learned
     DECIDING,  # the source that keeps the window open longest
     STATE_FIELDS,
-) = range(41)
+) = range(42)
 
 # --- fields of each source ----------------------------------------------------------------------------
 (

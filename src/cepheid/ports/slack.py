@@ -93,12 +93,14 @@ class Grid:
         slide: from one end to the next, ticks (f).
         size: ticks (l).
         phase: ticks.
+        nominal: slack is counted from ``k * slide + nominal``: of windows that do not hold their ends, a tick later.
         drops: an event that is late for one window is in none of them; else it is in those that are still open.
     """
 
     slide: int
     size: int
     phase: int = 0
+    nominal: int = 0
     drops: bool = False
 
     def end(self, window: int) -> int:

@@ -57,14 +57,19 @@ def synthetic(name: str, rng: Generator, n: int = N_EVENTS) -> Arrivals:
         rng: draws it.
         n: events.
     """
-    gaps = {
-        "C": lambda: np.full(n, 20),
-        "B": lambda: binomial(rng, 0.25, 15, 35, n),
-        "Z": lambda: zipf(rng, 1.1, 15, 35, n),
-    }[name[0]]()
-    delays = {"B": lambda: binomial(rng, 0.5, 1, 11, n), "Z": lambda: zipf(rng, 0.2, 1, 11, n)}[name[1]]()
+    gaps, delays = _gaps(name[0], rng, n), _delays(name[1], rng, n)
     generated = np.cumsum(gaps).astype(np.int64)
     return Arrivals(generated, generated + delays)
+
+
+def _gaps(kind: str, rng: Generator, n: int) -> Int64Array:
+    if kind == "C":
+        return np.full(n, 20)
+    return binomial(rng, 0.25, 15, 35, n) if kind == "B" else zipf(rng, 1.1, 15, 35, n)
+
+
+def _delays(kind: str, rng: Generator, n: int) -> Int64Array:
+    return binomial(rng, 0.5, 1, 11, n) if kind == "B" else zipf(rng, 0.2, 1, 11, n)
 
 
 def changing(rng: Generator, n_each: int = N_EVENTS // 3) -> Arrivals:
@@ -112,7 +117,7 @@ class Outcome:
         Events that came when their window was closed count as they came.
         """
         windows, slack = self.closed.each(self.grid)
-        closed_at = windows * self.grid.slide + self.grid.phase + slack
+        closed_at = windows * self.grid.slide + self.grid.nominal + slack
         own = -((self.grid.phase - arrivals.generated) // self.grid.slide) - windows[0]
         inside = (own >= 0) & (own < len(windows))
         at = np.maximum(closed_at[own[inside]], arrivals.received[inside])
