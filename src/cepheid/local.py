@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.engine.adapting import run_chosen
 from cepheid.engine.composite import events_for
 from cepheid.engine.counting import count as count_matches
 from cepheid.engine.counting import count_by_event
@@ -20,7 +21,6 @@ from cepheid.engine.output import assemble, assemble_timed_out
 from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked_outputs
 from cepheid.engine.rejected import missing_keys
 from cepheid.engine.session import Work, prepare, run_outputs
-from cepheid.engine.session import run as run_engine
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.engine.together import Found, run_together
 from cepheid.errors import CepheidError
@@ -32,6 +32,7 @@ from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import missing_type, told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
+from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
 
@@ -202,6 +203,7 @@ def count(
         QueryError, SchemaError, DataError, ParameterError: as `match`.
     """
     require_settings(settings)
+    settings = settings.choosing(AdaptiveEvaluation)
     given = first_given(events)
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     known = catalog_with(catalog, queries)
@@ -291,6 +293,7 @@ def run(
     bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
     works: list[Work] = []
+    settings = settings.choosing(AdaptiveEvaluation)
     own = events_for(bound, batch, works, whole=timed_out, settings=settings)
     work = Work()
     left: Matches | None = None
@@ -299,7 +302,7 @@ def run(
     elif limit is not None and not reject_null_keys:  # events behind the last of these matches may not be looked at
         matches = first_matches(bound, own, limit, work=work, settings=settings)
     else:
-        matches = run_engine(bound, own, work=work, settings=settings)
+        matches = run_chosen(bound, own, work=work, settings=settings)
     if limit is not None:
         matches = cut(matches, limit)
     return _result(bound, batch, Found(own, matches, (*works, work), left), reject_null_keys=reject_null_keys)
@@ -338,7 +341,8 @@ def run_set(
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
-    found = run_together(bounds, batch, timed_out=timed_out, settings=settings)
+    chosen = settings.choosing(AdaptiveEvaluation)
+    found = run_together(bounds, batch, timed_out=timed_out, settings=chosen)
     if limit is not None:
         found = {name: replace(one, matches=cut(one.matches, limit)) for name, one in found.items()}
     return {name: _result(bounds[name], batch, one, reject_null_keys=reject_null_keys) for name, one in found.items()}

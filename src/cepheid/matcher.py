@@ -34,6 +34,8 @@ from cepheid.language.bound import Catalog
 from cepheid.language.check import require_bounded
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
+from cepheid.plan.evaluation import ADAPTIVE
+from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
 from cepheid.ports.pairs import PairPolicy
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
@@ -123,7 +125,7 @@ class Matcher:
         self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
         self._parameters = parameters or {}
         require_settings(settings)
-        self._settings = settings
+        self._settings = settings.choosing(AdaptiveEvaluation)
         self._policy = policy
         self._catalog = catalog_with(catalog, queries)
         self._slack_us = None if slack is None else duration_us(slack, time_unit)
@@ -260,15 +262,17 @@ class Matcher:
         """
         self._require_whole()
         self._settle()
+        chooser = self._settings.chooser if evaluation == ADAPTIVE else None
+        settings = replace(self._settings, evaluation=evaluation, chooser=chooser).choosing(AdaptiveEvaluation)
         if isinstance(self._stream, Streams):
             plans = self._stream.plans_for(evaluation)
             with self._failing():
-                self._stream.switch(plans)
+                self._stream.switch(plans, settings)
         elif self._stream is not None:
             plan = self._stream.plan_for(evaluation)
             with self._failing():
-                self._stream.switch(plan)
-        self._settings = replace(self._settings, evaluation=evaluation)
+                self._stream.switch(plan, settings)
+        self._settings = settings
         self._take_singles()
 
     @in_turn
@@ -439,6 +443,8 @@ class Matcher:
         with self._failing():
             found = self._stream.advance(self._watermark_us)
             left = self._stream.timed_out() if self._tells_timed_out else None
+        if singles is not None and isinstance(self._stream, Stream) and not self._stream.runs(singles):
+            self._take_singles()
         if self._stream.n_dropped > before:
             _warn_of_dropped(self._stream.n_dropped - before)
         if isinstance(found, dict):
@@ -459,6 +465,10 @@ class Matcher:
             raise
         if singles.n_dropped:
             _warn_of_dropped(singles.n_dropped)
+        if singles.is_due and isinstance(self._stream, Stream):
+            with self._failing():
+                if self._stream.adapt_singly(singles):
+                    self._take_singles()
         return found
 
     def _take_singles(self) -> None:

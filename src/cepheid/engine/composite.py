@@ -23,7 +23,6 @@ from cepheid.events.types import TEXT, TIMESTAMP
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
 from cepheid.language.tree import Attribute, Node, walk
-from cepheid.plan.evaluation import EAGER
 
 ORDER = "cepheid order"
 """The column of the order key of composite events (`engine.order_key`), which no query can read."""
@@ -75,7 +74,7 @@ def events_for(
         return batch
     events = events_for(bound.inner, batch, works, settings=settings)
     work = Work()
-    matches = run(bound.inner, events, work=work, settings=replace(settings, evaluation=EAGER))
+    matches = run(bound.inner, events, work=work, settings=settings.eager)
     if works is not None:
         works.append(work)
     return composites(bound, events, matches, whole=whole)

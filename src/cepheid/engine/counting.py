@@ -14,7 +14,8 @@ from cepheid.compiler.load import shared_count_kernel
 from cepheid.compiler.shared import shared_tables
 from cepheid.compiler.shared_events import SharedEvents, shared_events_of
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.session import Work, prepare, run
+from cepheid.engine.adapting import run_chosen
+from cepheid.engine.session import Work, prepare
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import CapacityError
 from cepheid.events.batch import EventBatch
@@ -49,7 +50,7 @@ def count(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, set
     """
     shared = shared_plan(bound)
     if shared is None:
-        return len(run(bound, batch, work=work, settings=settings))
+        return len(run_chosen(bound, batch, work=work, settings=settings))
     counting = Counting(prepare(bound), shared, batch)
     counting.tell(work)
     exact = counting.counted(s.LARGEST)
@@ -75,7 +76,7 @@ def count_by_event(
     """
     shared = shared_plan(bound)
     if shared is None:
-        matches = run(bound, batch, work=work, settings=settings)
+        matches = run_chosen(bound, batch, work=work, settings=settings)
         return np.unique(matches.positions[matches.offsets[1:] - 1], return_counts=True)
     counting = Counting(prepare(bound), shared, batch)
     counting.tell(work)

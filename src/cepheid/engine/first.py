@@ -11,8 +11,9 @@ from cepheid.compiler.load import shared_first_kernel
 from cepheid.compiler.shared import shared_tables
 from cepheid.compiler.shared_events import shared_events_of
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.adapting import run_chosen
 from cepheid.engine.matches import Matches
-from cepheid.engine.session import Work, prepare, run
+from cepheid.engine.session import Work, prepare
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import SetupError
 from cepheid.events.batch import EventBatch
@@ -55,7 +56,7 @@ def first_matches(
             if len(found) == limit or n == len(batch):
                 return found
             n = min(MORE * n, len(batch))
-    return cut(run(bound, batch, work=work, settings=settings), limit)
+    return cut(run_chosen(bound, batch, work=work, settings=settings), limit)
 
 
 def require_limit(limit: object) -> None:

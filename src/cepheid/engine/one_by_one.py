@@ -8,6 +8,7 @@ as it is held for batches, settles it first.
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import nullcontext
 from heapq import heappop, heappush
 from typing import Any, Protocol
@@ -39,6 +40,9 @@ from cepheid.language.bound import BoundQuery
 FIRST_ROOM = 1 << 12
 """For so many events there is room at first. When it is full, what is not needed any more is forgotten, which costs a
 look at all that is held; so there is always room for as many again as are held."""
+
+ASK_EVERY = 64
+"""Of events that are watched; so often is it asked whether they are to be sampled."""
 
 Row = dict[str, Any]
 
@@ -76,6 +80,8 @@ class OneByOne:
     Attributes:
         is_open: whether it holds what the stream holds.
         n_dropped: partial matches that a cap made it forget in the last step.
+        compiled: the plan.
+        is_due: whether it is time to ask `passed`; False where nothing is watched.
     """
 
     def __init__(
@@ -103,7 +109,10 @@ class OneByOne:
         self.n_dropped = 0
         self._home = home
         self._bound = bound
-        self._compiled = compiled = session.compiled
+        self.compiled = self._compiled = compiled = session.compiled
+        self.is_due = False
+        self._seen: deque[tuple[int, int, Values]] | None = None
+        self._n_seen = self._n_asked = 0
         self._session = session
         self._buffer = buffer
         self._reader = reader
@@ -189,12 +198,16 @@ class OneByOne:
             CapacityError: more partial matches would be held than may be.
         """
         self._home.watermark_us = self._session.watermark_us = watermark_us
-        waiting, columns, functions = self._waiting, self._columns, self._functions
+        waiting, columns, functions, seen = self._waiting, self._columns, self._functions, self._seen
         self.n_dropped = 0
         n_before = columns.n
         found: list[Row] = []
         while waiting and waiting[0][0] <= watermark_us:
             time_us, _, number, values = heappop(waiting)
+            if seen is not None:
+                seen.append((time_us, number, values))
+                self._n_seen += 1
+                self.is_due = self._n_seen - self._n_asked >= ASK_EVERY
             fit = functions.fit(values)
             if not fit or (functions.partitioned and functions.partition(values) is None):
                 continue
@@ -211,6 +224,25 @@ class OneByOne:
             if since_us > columns.events.ints[columns.n - 1] and since_us > self._forgot_us:
                 self._forget(watermark_us)
         return found
+
+    def watch(self, most: int) -> None:
+        """Remember the last events, so many at most, for what samples the stream."""
+        self._seen = deque(maxlen=most)
+
+    def passed(self) -> tuple[int, int]:
+        """The time of the last event that the watermark has passed, us, and how many there were since `take_seen`."""
+        assert self._seen
+        self._n_asked, self.is_due = self._n_seen, False
+        return self._seen[-1][0], self._n_seen
+
+    def take_seen(self) -> tuple[EventBatch, int]:
+        """The last of these events, and how many there were."""
+        assert self._seen
+        times, numbers, rows = zip(*self._seen, strict=True)
+        n = self._n_seen
+        self._seen.clear()
+        self._n_seen = self._n_asked = 0
+        return self._batch(list(rows), np.array(times, np.int64), list(numbers)), n
 
     # --- inside -----------------------------------------------------------------------------------------
 

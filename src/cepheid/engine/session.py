@@ -31,7 +31,7 @@ from cepheid.kernels import layout as k
 from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.build import build
-from cepheid.plan.evaluation import Evaluation, asked_for
+from cepheid.plan.evaluation import ADAPTIVE, Evaluation, asked_for
 from cepheid.plan.lazy import build_lazy
 from cepheid.ports.pairs import PairPolicy, Wanted
 
@@ -99,13 +99,16 @@ def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, setti
         bound: the query, its parameters replaced by values.
         batch: the events, in order.
         work: filled with what was done, where given.
-        settings: how much may be held.
+        settings: how much may be held, and a plan that is not to be chosen: see `engine.adapting.run_chosen`.
 
     Raises:
         CapacityError: more partial matches would be held than may be.
         NotSupportedError: the query has a meaning that the engine cannot run yet.
         DataError: a value does not fit a machine word; a registered function raises, or gives what it did not declare.
+        ValueError: a plan is to be chosen.
     """
+    if settings.evaluation == ADAPTIVE:
+        raise ValueError("nothing is chosen here: see engine.adapting.run_chosen")
     evaluation = asked_for(bound, settings.evaluation)
     return run_plan(prepare(bound, evaluation=evaluation), batch, work=work, settings=settings)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cepheid.errors import SetupError
-from cepheid.plan.evaluation import EAGER, LAZY
+from cepheid.plan.evaluation import ADAPTIVE, EAGER, LAZY
+from cepheid.ports.evaluation import ChooserFactory
 
 MAX_PARTIAL_MATCHES = 8_000_000
 """By default. Of plans with up to three variables, one takes 59 to 101 bytes (measured): less than a gigabyte."""
@@ -32,13 +33,17 @@ class Settings:
         evaluation: when the work is done; the matches are the same. ``eager``: as events arrive. ``lazy``: when an
             event arrives that may be the last of a match. Or both, for a sequence under POLICY any: ``"b c/d a"``
             extends partial matches with b and c as they arrive, and joins d and then a to them when the last event has
-            come (`cepheid.plan.evaluation`). A query of FROM is eager, and so is what tells what timed out.
+            come (`cepheid.plan.evaluation`). ``adaptive``: the plan is chosen, and changed, by what is seen of the
+            stream. A query of FROM is eager, and so is what tells what timed out.
+        chooser: with ``adaptive``, what chooses; None for `cepheid.policies.evaluation.adaptive.AdaptiveEvaluation`.
+            On Spark it must be one that can be pickled.
     """
 
     max_partial_matches: int = MAX_PARTIAL_MATCHES
     max_partial_matches_per_key: int | None = None
     on_cap: OnCap = "error"
     evaluation: str = EAGER
+    chooser: ChooserFactory | None = None
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -57,12 +62,26 @@ class Settings:
                 f"on_cap={self.on_cap!r} is not a policy", remedy='use on_cap="error" or on_cap="drop oldest"'
             )
         if not isinstance(self.evaluation, str) or (
-            self.evaluation not in (EAGER, LAZY) and self.evaluation.count("/") != 1
+            self.evaluation not in (EAGER, LAZY, ADAPTIVE) and self.evaluation.count("/") != 1
         ):
             raise SetupError(
                 f"evaluation={self.evaluation!r} is not an evaluation plan",
-                remedy='use "eager", "lazy", or variables with one slash among them: "b c/d a"',
+                remedy='use "eager", "lazy", "adaptive", or variables with one slash among them: "b c/d a"',
             )
+        if self.chooser is not None and self.evaluation != ADAPTIVE:
+            raise SetupError(
+                f"a chooser is given, and evaluation={self.evaluation!r} leaves nothing to choose",
+                remedy='use evaluation="adaptive" with it',
+            )
+
+    @property
+    def eager(self) -> Settings:
+        """The same, everything evaluated as events arrive."""
+        return replace(self, evaluation=EAGER, chooser=None)
+
+    def choosing(self, chooser: ChooserFactory) -> Settings:
+        """The same with what chooses, where that is asked for and not given."""
+        return replace(self, chooser=chooser) if self.evaluation == ADAPTIVE and self.chooser is None else self
 
 
 DEFAULTS = Settings()

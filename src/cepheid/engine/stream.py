@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.adapting import Adapting, chooser_of
 from cepheid.engine.carried import CarriedSession
 from cepheid.engine.composite import ORDER, attributes_read, composite_schema, composites
 from cepheid.engine.gauge import Gauge
@@ -21,10 +22,12 @@ from cepheid.engine.one_by_one import OneByOne, reason_in_batches
 from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble, assemble_timed_out
 from cepheid.engine.output_schema import output_schema, time_type, timed_out_schema
+from cepheid.engine.sampling import MOST_EVENTS
 from cepheid.engine.session import prepare
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import events_of_table, packed, table_of_events
 from cepheid.engine.watermark import BEFORE_ALL_US
+from cepheid.errors import NotSupportedError
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.reorder import ReorderBuffer, parted
@@ -32,7 +35,7 @@ from cepheid.events.schema import Schema
 from cepheid.events.single import EventReader
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
-from cepheid.plan.evaluation import EAGER, asked_for
+from cepheid.plan.evaluation import asked_for
 from cepheid.ports.pairs import PairPolicy
 
 
@@ -61,6 +64,7 @@ class Stream:
             after the end of the input.
         n_arrived: rows that were pushed.
         n_late: events among them that came at or before the watermark.
+        adapting: watches the events of the query itself, where its evaluation plan is to be chosen; else None.
     """
 
     def __init__(
@@ -92,7 +96,7 @@ class Stream:
         self._bound = bound
         self._settings = settings
         self._timed_out = timed_out
-        inner = replace(settings, evaluation=EAGER)
+        inner = settings.eager
         self._policy = policy
         first = bound.chain[-1]
         self._stages = [
@@ -107,6 +111,7 @@ class Stream:
         # What times out is told with all attributes of its events.
         self._read = None if timed_out and bound.inner is None else attributes_read(self._stages[0].bound)
         self._events = events
+        self.adapting = self._adapting(settings)
 
     @cached_property
     def output(self) -> Any:
@@ -184,6 +189,7 @@ class Stream:
             reached = max(reached, stage.session.watermark_us)
             found = stage.session.step(ready, reached)
             if following is None:
+                self._adapt(ready)
                 break
             if found is not None:
                 whole = self._timed_out and following is self._stages[-1]
@@ -230,11 +236,66 @@ class Stream:
         if not isinstance(session, CarriedSession) or self.batched_because is not None:
             return None
         columns = self.columns(reader.table([]), reader.schema)
-        return OneByOne(self, self._bound, session, self._stages[0].buffer, reader, self._events, columns)
+        singles = OneByOne(self, self._bound, session, self._stages[0].buffer, reader, self._events, columns)
+        if self.adapting is not None:
+            singles.watch(MOST_EVENTS)
+        return singles
 
-    def switch(self, compiled: CompiledPlan) -> None:
-        """Go on with a plan of `plan_for`, from the next event on."""
+    def switch(self, compiled: CompiledPlan, settings: Settings) -> None:
+        """Go on with a plan of `plan_for`, from the next event on.
+
+        Args:
+            compiled: the plan; where one is to be chosen, it begins with this.
+            settings: those that ask for it.
+        """
+        self._stages[-1].plan = compiled
         self._stages[-1].session.switch(compiled)
+        self.adapting = self._adapting(settings)
+
+    def _adapting(self, settings: Settings) -> Adapting | None:
+        """What watches the events of the query itself, where its plan is to be chosen.
+
+        Raises:
+            NotSupportedError: a policy looks at its pairs, which it can do under the eager plan only.
+        """
+        compiled = self._stages[-1].plan
+        chooser = chooser_of(compiled, settings, at_once=False)
+        if chooser is None:
+            return None
+        if compiled.hooks is not None:
+            raise NotSupportedError(
+                "no policy can look at pairs of events and partial matches yet where variables may wait for the last "
+                "event, and evaluation='adaptive' lets them",
+                remedy="run the query without the policy, or with evaluation='eager'",
+                text=self._bound.text,
+                origin=self._bound.origin,
+                span=self._bound.query.pattern.span,
+            )
+        return Adapting(chooser, compiled)
+
+    def _adapt(self, ready: EventBatch | None) -> None:
+        if self.adapting is not None and ready is not None and len(ready):
+            stage = self._stages[-1]
+            plan = self.adapting.stepped(ready)
+            if plan is not None:
+                stage.plan = plan
+                stage.session.switch(plan)
+
+    def adapt_singly(self, singles: OneByOne) -> bool:
+        """Choose the plan by events that came one by one, where it is time to; whether it is another one now."""
+        if self.adapting is None or not self.adapting.wants(*singles.passed()):
+            return False
+        plan = self.adapting.stepped(singles.take_seen(), asked=True)
+        if plan is None:
+            return False
+        singles.settle()
+        self._stages[-1].plan = plan
+        self._stages[-1].session.switch(plan)
+        return True
+
+    def runs(self, singles: OneByOne) -> bool:
+        """Whether what takes single events does it with the plan as it is now."""
+        return singles.compiled is self._stages[-1].session.compiled
 
     @property
     def n_bytes(self) -> int:

@@ -119,10 +119,15 @@ class Streams:
                 found[name] = stream.plan_for(evaluation)
         return found
 
-    def switch(self, plans: Mapping[str, CompiledPlan]) -> None:
+    def switch(self, plans: Mapping[str, CompiledPlan], settings: Settings) -> None:
         """Go on with the plans of `plans_for`, from the next event on."""
         for name, stream in self._streams.items():
-            stream.switch(plans[name])
+            stream.switch(plans[name], settings)
+
+    @property
+    def streams(self) -> Mapping[str, Stream]:
+        """The streams of the queries, by their names."""
+        return self._streams
 
     @property
     def n_dropped(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cepheid.compiler.routes import Routed, Routes
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.adapting import decided
 from cepheid.engine.composite import composites
 from cepheid.engine.matches import Matches
 from cepheid.engine.session import Work, prepare, run_outputs, run_plan
@@ -102,10 +103,11 @@ class Together:
             self._found[name] = Found(stream.events, matches, (*works, work))
         return self._found[name]
 
-    def _prepared(self, name: str, bound: BoundQuery) -> CompiledPlan:
+    def _prepared(self, name: str, bound: BoundQuery, events: EventBatch) -> CompiledPlan:
         if name in self._timed_out:
             return prepare(bound, timed_out=True)
-        return prepare(bound, evaluation=asked_for(bound, self._settings.evaluation))
+        compiled = prepare(bound, evaluation=asked_for(bound, self._settings.evaluation))
+        return decided(compiled, events, self._settings)[0]
 
     def _stream(self, source: str | None, events: EventBatch) -> _Stream:
         """The events of a source, and all queries over them."""
@@ -113,7 +115,7 @@ class Together:
         for name, bound in self._bounds.items():
             if _source(bound) == source:
                 try:
-                    plans[name] = self._prepared(name, bound)
+                    plans[name] = self._prepared(name, bound, events)
                 except CepheidError as error:
                     raise error.located(bound.text, bound.origin or name) from None
         return _Stream(events, plans)

@@ -210,7 +210,7 @@ class SettingsSection(Section):
     max_partial_matches: Annotated[int, Field(ge=1)] = MAX_PARTIAL_MATCHES
     max_partial_matches_per_key: Annotated[int, Field(ge=1)] | None = None
     on_cap: OnCap = "error"
-    evaluation: Annotated[str, Field(pattern="^(eager|lazy|[^/]*/[^/]*)$")] = EAGER
+    evaluation: Annotated[str, Field(pattern="^(eager|lazy|adaptive|[^/]*/[^/]*)$")] = EAGER
 
     @property
     def settings(self) -> Settings:

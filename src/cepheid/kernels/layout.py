@@ -110,7 +110,7 @@ M_HOOKS = M_ROOT + 4  # where what is kept for policies begins: see `hook_layout
 M_SORTED = M_ROOT + 5  # where the entries of steps begin that find events in the order of a value
 N_SORTED, N_LATE = 0, 1  # before them: how many there are, or UNSORTED; how many came since they were last put in order
 UNSORTED = -1
-LATE_FROM, MOST_LATE = 2, 32  # then the entries that did, as they came
+LATE_FROM, MOST_LATE = 2, 16  # then the entries that did, as they came
 SORTED_FROM = LATE_FROM + 2 * MOST_LATE
 POOL_HEADER = M_SORTED + 1
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from cepheid.events.types import Kind
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.tree import Attribute, Compare, walk
 from cepheid.plan.references import references
 from cepheid.plan.sequence_elements import sequence_elements
+from cepheid.ports.evaluation import Form, Pattern
 
 _RANGES = ("<", "<=", ">", ">=")
-
-
-class Form(Enum):
-    """What a look-up can make of a condition on two variables."""
-
-    EQUALITY = "a key: events are found by a hash"
-    RANGE = "a range: events are found in the order of a value"
-    OTHER = "nothing: it is tested on each"
 
 
 @dataclass(frozen=True)
@@ -68,3 +60,23 @@ def _form(bound: BoundQuery, conjunct: Conjunct, loops: frozenset[str]) -> Form:
     if expression.operator == "=":
         return Form.EQUALITY
     return Form.RANGE if expression.operator in _RANGES else Form.OTHER
+
+
+def pattern_of(bound: BoundQuery, *, kernel: str, at_once: bool) -> Pattern:
+    """What a policy that chooses between evaluation plans knows of a query.
+
+    Args:
+        bound: a query that has a choice: see `evaluation.only_eager_because`.
+        kernel, at_once: see `Pattern`.
+    """
+    positive = sequence_elements(bound).positive
+    return Pattern(
+        variables=tuple(element.variable for element in positive),
+        conditions=tuple((one.variables, one.form) for one in conditions_between(bound)),
+        loops={e.variable: (e.minimum, e.maximum) for e in positive if e.loop},
+        same=bool(bound.partition),
+        within_us=bound.window.within_us,
+        within_events=bound.window.within_events,
+        kernel=kernel,
+        at_once=at_once,
+    )

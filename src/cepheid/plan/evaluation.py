@@ -131,7 +131,7 @@ def parse_evaluation(bound: BoundQuery, text: str) -> Evaluation:
     return evaluation_of(bound, groups[0].split(), groups[1].split())
 
 
-EAGER, LAZY = "eager", "lazy"
+EAGER, LAZY, ADAPTIVE = "eager", "lazy", "adaptive"
 
 
 def asked_for(bound: BoundQuery, evaluation: str) -> Evaluation | None:
@@ -140,13 +140,13 @@ def asked_for(bound: BoundQuery, evaluation: str) -> Evaluation | None:
     Args:
         bound: the query.
         evaluation: ``eager``; ``lazy``, where every variable waits for the last one, and those that stand nearer to it
-            are joined first; or a plan as `parse_evaluation` reads it. A query that has no choice is always eager under
-            the first two.
+            are joined first; ``adaptive``, which begins eagerly; or a plan as `parse_evaluation` reads it. A query
+            that has no choice is always eager under the first three.
 
     Raises:
         NotSupportedError, QueryError: see `parse_evaluation`.
     """
-    if evaluation == EAGER or (evaluation == LAZY and only_eager_because(bound) is not None):
+    if evaluation in (EAGER, ADAPTIVE) or (evaluation == LAZY and only_eager_because(bound) is not None):
         return None
     if evaluation == LAZY:
         return evaluation_of(bound, (), positive_variables(bound)[::-1])

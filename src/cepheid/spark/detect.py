@@ -14,6 +14,7 @@ from cepheid.errors import QueryError, SchemaError
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
+from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 from cepheid.spark import batch
 from cepheid.spark.frames import Events, events_of, events_of_types
@@ -198,6 +199,7 @@ def detect(
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise SchemaError(f"partitions= is {partitions!r}", remedy="give a whole number from 1, or leave it out")
     require_settings(settings)
+    settings = settings.choosing(AdaptiveEvaluation)
     names = (order,) if isinstance(order, str) else tuple(order or ())
     read = query if isinstance(query, QuerySet) else Query.of(query)
     given: Columns = {"time": time, "time_unit": time_unit, "type": type, "order": names}

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engine.adapting import run_chosen
 from cepheid.engine.composite import ORDER, with_time
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen
 from cepheid.engine.order_key import order_keys
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import time_type
-from cepheid.engine.session import Work, run
+from cepheid.engine.session import Work
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
@@ -73,7 +74,7 @@ class Detection:
         """The matches in the RecordBatches of one partition, as RecordBatches of `output`."""
         for batch in streams_in(batches, self.bound.schema, self.keys, pieces=self.pieces):
             work = Work()
-            matches = run(self.bound, batch, work=work, settings=self.settings)
+            matches = run_chosen(self.bound, batch, work=work, settings=self.settings)
             tell_dropped(self.bound, work)
             found = self.output_of(batch, matches)
             yield from found.to_batches(max_chunksize=OUTPUT_BATCH_ROWS)

@@ -34,7 +34,7 @@ def service_moments_s(rates_per_s: Sequence[float], services_s: Sequence[float])
 
 def utilization(arrival_rate_per_s: float, mean_service_s: float) -> float:
     """ρ = λ / μ: the share of its time that the server works; from 1 on, the queue grows without end."""
-    return arrival_rate_per_s * mean_service_s if arrival_rate_per_s > 0 else 0.0
+    return arrival_rate_per_s * mean_service_s if arrival_rate_per_s > 0 and mean_service_s > 0 else 0.0
 
 
 def waiting_s(arrival_rate_per_s: float, mean_service_s: float, deviation_s: float) -> float:

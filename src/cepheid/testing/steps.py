@@ -72,7 +72,7 @@ def engine_steps(
             stream = Stream(bound, table.schema, Settings(evaluation=after), timed_out=timed_out)
             stream.restore(*unpacked(snapshot), schema)
         elif before != after:
-            stream.switch(stream.plan_for(after))
+            stream.switch(stream.plan_for(after), Settings(evaluation=after))
         n_done += 1
 
     def push(n: int) -> None:

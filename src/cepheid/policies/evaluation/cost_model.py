@@ -168,23 +168,27 @@ Services = Callable[[Workload, Plan], Mapping[str, float]]
 """Gives E[ST_E] of each variable under a plan."""
 
 
-def estimated(workload: Workload, plan: Plan, services: Mapping[str, float]) -> Estimate:
+def estimated(
+    workload: Workload, plan: Plan, services: Mapping[str, float], arrival_rate_per_s: float | None = None
+) -> Estimate:
     """The latency of a plan from the service times of its events (Eqs. 2 to 5).
 
     Args:
         workload: the pattern and the stream.
         plan: the plan.
         services: E[ST_E] of each variable, in seconds.
+        arrival_rate_per_s: λ, where events come faster than their times say: infinite where they are all there.
     """
+    arrivals = workload.arrival_rate_per_s if arrival_rate_per_s is None else arrival_rate_per_s
     rates = [workload.rates_per_s[name] for name in workload.variables]
     mean, deviation = service_moments_s(rates, [services[name] for name in workload.variables])
     return Estimate(
         plan=plan,
         services_s=services,
-        arrival_rate_per_s=workload.arrival_rate_per_s,
+        arrival_rate_per_s=arrivals,
         mean_service_s=mean,
         deviation_s=deviation,
-        waiting_s=waiting_s(workload.arrival_rate_per_s, mean, deviation),
+        waiting_s=waiting_s(arrivals, mean, deviation),
         final_service_s=services[workload.final],
     )
 

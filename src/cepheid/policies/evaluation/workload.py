@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from cepheid.plan.between import Form
+from cepheid.ports.evaluation import Form
 
 MOST = 1e15
 """More events, or combinations of them, are not told apart: what grows beyond this is too much in any plan."""

@@ -1,0 +1,130 @@
+"""Goes from one evaluation plan to another while a query runs, as a policy chooses."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.calibration import measured
+from cepheid.engine.matches import Matches
+from cepheid.engine.sampling import Sampler
+from cepheid.engine.session import Work, prepare, run, run_plan
+from cepheid.engine.settings import Settings
+from cepheid.errors import SetupError
+from cepheid.events.batch import EventBatch
+from cepheid.language.bound import BoundQuery
+from cepheid.plan.between import pattern_of
+from cepheid.plan.evaluation import ADAPTIVE, EAGER, asked_for, only_eager_because
+from cepheid.ports.evaluation import Chooser, Decision
+
+_log = logging.getLogger("cepheid.evaluation")
+
+MOST_DECISIONS = 1_000
+"""Of the decisions on a query, the last ones are kept."""
+
+
+def chooser_of(compiled: CompiledPlan, settings: Settings, *, at_once: bool) -> Chooser | None:
+    """What chooses the evaluation plan of a query; None where none is to be chosen, or there is one only.
+
+    Args:
+        compiled: the plan that is eager.
+        settings: with ``adaptive`` and its chooser.
+        at_once: see `ports.evaluation.Pattern`.
+
+    Raises:
+        SetupError: nothing is there that chooses.
+    """
+    bound = compiled.automaton.bound
+    if settings.evaluation != ADAPTIVE or only_eager_because(bound) is not None:
+        return None
+    if settings.chooser is None:
+        raise SetupError(
+            "the evaluation is adaptive, and nothing chooses its plans",
+            remedy="give Settings a chooser, or run the query with cep.match, cep.detect or a cep.Matcher",
+        )
+    kernel = "general" if compiled.chain is None else "chain"
+    return settings.chooser(pattern_of(bound, kernel=kernel, at_once=at_once), measured)
+
+
+class Adapting:
+    """Watches the stream of one query, and says with which plan to go on.
+
+    Attributes:
+        plan: the plan that runs, as `Settings` takes it.
+        decisions: the last ones that were taken, those included that left the plan as it was.
+    """
+
+    def __init__(self, chooser: Chooser, compiled: CompiledPlan) -> None:
+        """Begin with the eager plan.
+
+        Args:
+            chooser: what chooses.
+            compiled: the eager plan.
+        """
+        self.plan = EAGER
+        self.decisions: deque[Decision] = deque(maxlen=MOST_DECISIONS)
+        self._chooser = chooser
+        self._bound: BoundQuery = compiled.automaton.bound
+        self._sampler = Sampler(compiled)
+
+    def wants(self, time_us: int, n_events: int) -> bool:
+        """Whether it is time for a sample, after so many events more, the last of them at a time."""
+        return self._chooser.wants(time_us, self._sampler.n_events + n_events)
+
+    def stepped(self, ready: EventBatch | tuple[EventBatch, int], *, asked: bool = False) -> CompiledPlan | None:
+        """Take the events of a step that is done, and choose where it is time to.
+
+        Args:
+            ready: the events, at least one; or the last of them, and how many they were.
+            asked: `wants` has said that it is time.
+
+        Returns:
+            The plan from now on, where it is another one.
+        """
+        batch, n = ready if isinstance(ready, tuple) else (ready, len(ready))
+        self._sampler.add(batch, n)
+        if not asked and not self._chooser.wants(self._sampler.last_us, self._sampler.n_events):
+            return None
+        decision = self._chooser.decide(self._sampler.sample(), self.plan)
+        if decision is None:
+            return None
+        self.decisions.append(decision)
+        if not decision.switches:
+            return None
+        compiled = prepare(self._bound, evaluation=asked_for(self._bound, decision.plan))
+        self.plan = decision.plan
+        _log.info("%s", decision)
+        return compiled
+
+
+def run_chosen(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, settings: Settings) -> Matches:
+    """As `engine.session.run`, with a plan that is chosen where that is asked for."""
+    if settings.evaluation != ADAPTIVE:
+        return run(bound, batch, work=work, settings=settings)
+    compiled, _ = decided(prepare(bound), batch, settings)
+    return run_plan(compiled, batch, work=work, settings=settings.eager)
+
+
+def decided(compiled: CompiledPlan, batch: EventBatch, settings: Settings) -> tuple[CompiledPlan, Decision | None]:
+    """The plan with which a bounded input is done fastest.
+
+    Args:
+        compiled: the eager plan.
+        batch: the input.
+        settings: with ``adaptive``.
+
+    Returns:
+        The plan, and the decision; None for that where there is no choice, or no event.
+    """
+    chooser = chooser_of(compiled, settings, at_once=True)
+    if chooser is None or not len(batch):
+        return compiled, None
+    sampler = Sampler(compiled)
+    sampler.add(batch, len(batch))
+    decision = chooser.decide(sampler.sample(), EAGER) if chooser.wants(sampler.last_us, sampler.n_events) else None
+    if decision is None or not decision.switches:
+        return compiled, decision
+    _log.info("%s", decision)
+    bound = compiled.automaton.bound
+    return prepare(bound, evaluation=asked_for(bound, decision.plan)), decision

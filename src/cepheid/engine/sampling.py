@@ -1,0 +1,158 @@
+"""Samples of a stream for what chooses between evaluation plans: what comes how often, and which conditions hold."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.compiler.columns import evaluated, fitting, partition_codes
+from cepheid.compiler.columnwise.casts import as_type
+from cepheid.compiler.requests import detached
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.compiler.vector import evaluate, holds
+from cepheid.events.batch import EventBatch
+from cepheid.events.column import AnyColumn, Column, Int64Array, constant
+from cepheid.events.reorder import joined, taken
+from cepheid.events.types import INT
+from cepheid.language.bound import Conjunct
+from cepheid.language.tree import Aggregate, Attribute, Call, Remote, walk
+from cepheid.plan.between import conditions_between
+from cepheid.ports.evaluation import Sampled
+
+MOST_EVENTS = 4_096
+"""Events of one sample: the last ones that came, or some of all where they come in one batch."""
+
+N_COMBINATIONS = 32_768
+"""Combinations of events that are drawn for each condition; those in the order of the pattern are looked at."""
+
+MOST_CALLS = 64
+"""Combinations on which a registered function is called."""
+
+
+class Sampler:
+    """Keeps what comes until a sample is asked for. That costs next to nothing: no event is looked at before."""
+
+    def __init__(self, compiled: CompiledPlan) -> None:
+        """Begin.
+
+        Args:
+            compiled: a plan of the query, any one.
+        """
+        self._compiled = compiled
+        bound = compiled.automaton.bound
+        self._conditions = conditions_between(bound)
+        self._variables = {e.variable: e.index for e in compiled.automaton.elements if not e.negated}
+        self._batches: deque[EventBatch] = deque()
+        self._n_held = 0
+        self._random = np.random.default_rng(0)
+        self._since_us: int | None = None
+        self.n_events = 0
+
+    @property
+    def last_us(self) -> int:
+        """The time of the last event, us."""
+        return int(self._batches[-1].time_us[-1])
+
+    def add(self, batch: EventBatch, n: int) -> None:
+        """Take events that came, in order, after all before.
+
+        Args:
+            batch: the events, at least one; or the last of them.
+            n: how many they were.
+        """
+        if self._since_us is None:
+            self._since_us = int(batch.time_us[0])
+        self.n_events += n
+        self._batches.append(batch)
+        self._n_held += len(batch)
+        while self._n_held - len(self._batches[0]) >= MOST_EVENTS:
+            self._n_held -= len(self._batches.popleft())
+
+    def sample(self) -> Sampled:
+        """What came since the last sample; there must be some. A new sample begins."""
+        batch = self._sampled_events()
+        positions, fit = fitting(self._compiled, batch, {})
+        of_variable = {name: positions[(fit >> index) & 1 == 1] for name, index in self._variables.items()}
+        assert self._since_us is not None
+        until_us = self.last_us
+        sampled = Sampled(
+            until_us=until_us,
+            elapsed_us=until_us - self._since_us,
+            n_events=self.n_events,
+            shares=tuple(len(found) / len(batch) for found in of_variable.values()),
+            held=tuple(self._held(batch, one.conjunct, of_variable) for one in self._conditions),
+            same=self._same(batch) if self._compiled.automaton.partition else None,
+        )
+        self._batches.clear()
+        self._n_held = self.n_events = 0
+        self._since_us = until_us
+        return sampled
+
+    def _sampled_events(self) -> EventBatch:
+        if len(self._batches) > 1:
+            return joined(list(self._batches))
+        (batch,) = self._batches
+        if len(batch) <= MOST_EVENTS and batch.rows is None:
+            return batch
+        if len(batch) <= MOST_EVENTS:
+            return _some_of(batch, np.arange(len(batch)))
+        places = np.unique(self._random.integers(0, len(batch), MOST_EVENTS))
+        return _some_of(batch, places)
+
+    def _held(self, batch: EventBatch, conjunct: Conjunct, of_variable: dict[str, Int64Array]) -> tuple[float, float]:
+        """On how many combinations of events, in the order of the pattern, a condition holds, and of how many."""
+        functions = self._compiled.automaton.bound.catalog.functions
+        calls = any(isinstance(node, Call) and node.function in functions for node in walk(conjunct.expression))
+        rows = self._combinations([of_variable[name] for name in conjunct.variables], few=calls)
+        n = len(rows[0])
+        if not n:
+            return 0.0, 0.0
+        of = dict(zip(conjunct.variables, rows, strict=True))
+
+        def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
+            if isinstance(node, Aggregate):  # of a loop that has taken one event
+                if node.argument is None or node.function == "count":
+                    return constant(1, INT, n)
+                column = evaluate(node.argument, resolve, n, functions)
+                assert isinstance(column, Column), "aggregates are over scalars"
+                return as_type(column, self._compiled.automaton.bound.types[node])
+            assert isinstance(node, Attribute), "what is remote is refused before"
+            assert node.variable is not None
+            return batch.column_at(node.path, of[node.variable])
+
+        column = evaluate(conjunct.expression, resolve, n, functions)
+        assert isinstance(column, Column)
+        return float(np.count_nonzero(holds(column))), float(n)
+
+    def _combinations(self, events: list[Int64Array], *, few: bool) -> list[Int64Array]:
+        """Events of some variables, one of each, in the order of the pattern; all have the same number of rows."""
+        n = N_COMBINATIONS if all(len(found) for found in events) else 0
+        # Drawn one by one: all pairs of a few events would say more of these events than of the stream.
+        rows = [found[self._random.integers(0, max(len(found), 1), n)] for found in events]
+        in_order = np.ones(len(rows[0]), np.bool_)
+        for before, after in pairwise(rows):
+            in_order &= before < after
+        places = np.flatnonzero(in_order)
+        if few:
+            places = places[:MOST_CALLS]
+        return [found[places] for found in rows]
+
+    def _same(self, batch: EventBatch) -> tuple[float, float]:
+        """How many pairs of events are of one partition, and how many there are."""
+        compiled = self._compiled
+        columns = [evaluated(compiled, batch, detached(expression)) for expression in compiled.automaton.partition]
+        codes, valid = partition_codes(columns)
+        counts = np.unique(codes if valid is None else codes[valid], return_counts=True)[1].astype(np.float64)
+        n = counts.sum()
+        return float((counts * (counts - 1)).sum() / 2), float(n * (n - 1) / 2)
+
+
+def _some_of(batch: EventBatch, positions: Int64Array) -> EventBatch:
+    """Some events of a batch, as a batch whose rows are its events."""
+    if batch.rows is None:
+        return taken(batch, positions)
+    rows = pa.array(batch.rows[positions])
+    return EventBatch(table=batch.table.take(rows), schema=batch.schema, time_us=batch.time_us[positions])
