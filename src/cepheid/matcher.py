@@ -34,8 +34,8 @@ from cepheid.language.bound import Catalog
 from cepheid.language.check import require_bounded
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
-from cepheid.plan.evaluation import ADAPTIVE
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
+from cepheid.ports.evaluation import Decision
 from cepheid.ports.pairs import PairPolicy
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
@@ -262,8 +262,7 @@ class Matcher:
         """
         self._require_whole()
         self._settle()
-        chooser = self._settings.chooser if evaluation == ADAPTIVE else None
-        settings = replace(self._settings, evaluation=evaluation, chooser=chooser).choosing(AdaptiveEvaluation)
+        settings = self._settings.with_plan(evaluation).choosing(AdaptiveEvaluation)
         if isinstance(self._stream, Streams):
             plans = self._stream.plans_for(evaluation)
             with self._failing():
@@ -386,6 +385,11 @@ class Matcher:
     def watermark_us(self) -> int | None:
         """The watermark, us since the epoch; None before it is known, the greatest int64 after `close`."""
         return None if self._watermark_us == BEFORE_ALL_US else self._watermark_us
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What was decided on evaluation plans, the last ones of each query, where they are chosen (`Settings`)."""
+        return () if self._stream is None else self._stream.decisions
 
     # --- inside ---------------------------------------------------------------------------------------
 

@@ -33,7 +33,12 @@ MOST_CALLS = 64
 
 
 class Sampler:
-    """Keeps what comes until a sample is asked for. That costs next to nothing: no event is looked at before."""
+    """Keeps what comes until a sample is asked for. That costs next to nothing: no event is looked at before.
+
+    Attributes:
+        n_events: events since the last sample.
+        last_us: the time of the last one, us.
+    """
 
     def __init__(self, compiled: CompiledPlan) -> None:
         """Begin.
@@ -50,11 +55,7 @@ class Sampler:
         self._random = np.random.default_rng(0)
         self._since_us: int | None = None
         self.n_events = 0
-
-    @property
-    def last_us(self) -> int:
-        """The time of the last event, us."""
-        return int(self._batches[-1].time_us[-1])
+        self.last_us = 0
 
     def add(self, batch: EventBatch, n: int) -> None:
         """Take events that came, in order, after all before.
@@ -65,7 +66,13 @@ class Sampler:
         """
         if self._since_us is None:
             self._since_us = int(batch.time_us[0])
+        until_us = int(batch.time_us[-1])
+        if len(batch) > MOST_EVENTS:  # so that it is not held as a whole
+            batch = _some_of(batch, np.unique(self._random.integers(0, len(batch), MOST_EVENTS)))
+        elif batch.rows is not None:
+            batch = _some_of(batch, np.arange(len(batch)))
         self.n_events += n
+        self.last_us = until_us
         self._batches.append(batch)
         self._n_held += len(batch)
         while self._n_held - len(self._batches[0]) >= MOST_EVENTS:
@@ -73,7 +80,7 @@ class Sampler:
 
     def sample(self) -> Sampled:
         """What came since the last sample; there must be some. A new sample begins."""
-        batch = self._sampled_events()
+        batch = joined(list(self._batches))
         positions, fit = fitting(self._compiled, batch, {})
         of_variable = {name: positions[(fit >> index) & 1 == 1] for name, index in self._variables.items()}
         assert self._since_us is not None
@@ -90,17 +97,6 @@ class Sampler:
         self._n_held = self.n_events = 0
         self._since_us = until_us
         return sampled
-
-    def _sampled_events(self) -> EventBatch:
-        if len(self._batches) > 1:
-            return joined(list(self._batches))
-        (batch,) = self._batches
-        if len(batch) <= MOST_EVENTS and batch.rows is None:
-            return batch
-        if len(batch) <= MOST_EVENTS:
-            return _some_of(batch, np.arange(len(batch)))
-        places = np.unique(self._random.integers(0, len(batch), MOST_EVENTS))
-        return _some_of(batch, places)
 
     def _held(self, batch: EventBatch, conjunct: Conjunct, of_variable: dict[str, Int64Array]) -> tuple[float, float]:
         """On how many combinations of events, in the order of the pattern, a condition holds, and of how many."""
@@ -155,4 +151,6 @@ def _some_of(batch: EventBatch, positions: Int64Array) -> EventBatch:
     if batch.rows is None:
         return taken(batch, positions)
     rows = pa.array(batch.rows[positions])
-    return EventBatch(table=batch.table.take(rows), schema=batch.schema, time_us=batch.time_us[positions])
+    return EventBatch(
+        table=batch.table.take(rows), schema=batch.schema, time_us=batch.time_us[positions], numbers=positions
+    )

@@ -77,7 +77,11 @@ class Settings:
     @property
     def eager(self) -> Settings:
         """The same, everything evaluated as events arrive."""
-        return replace(self, evaluation=EAGER, chooser=None)
+        return self.with_plan(EAGER)
+
+    def with_plan(self, evaluation: str) -> Settings:
+        """The same with another evaluation plan."""
+        return replace(self, evaluation=evaluation, chooser=self.chooser if evaluation == ADAPTIVE else None)
 
     def choosing(self, chooser: ChooserFactory) -> Settings:
         """The same with what chooses, where that is asked for and not given."""

@@ -36,6 +36,7 @@ from cepheid.events.single import EventReader
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
 from cepheid.plan.evaluation import asked_for
+from cepheid.ports.evaluation import Decision
 from cepheid.ports.pairs import PairPolicy
 
 
@@ -292,6 +293,11 @@ class Stream:
         self._stages[-1].plan = plan
         self._stages[-1].session.switch(plan)
         return True
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What was decided on the evaluation plan, the last times."""
+        return () if self.adapting is None else tuple(self.adapting.decisions)
 
     def runs(self, singles: OneByOne) -> bool:
         """Whether what takes single events does it with the plan as it is now."""

@@ -25,6 +25,7 @@ from cepheid.events.column import Int64Array
 from cepheid.events.reorder import ReorderBuffer, parted, taken
 from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
+from cepheid.ports.evaluation import Decision
 from cepheid.ports.pairs import PairPolicy
 
 
@@ -125,9 +126,9 @@ class Streams:
             stream.switch(plans[name], settings)
 
     @property
-    def streams(self) -> Mapping[str, Stream]:
-        """The streams of the queries, by their names."""
-        return self._streams
+    def decisions(self) -> tuple[Decision, ...]:
+        """What was decided on the evaluation plans, the last times for each query, one query after the other."""
+        return tuple(decision for stream in self._streams.values() for decision in stream.decisions)
 
     @property
     def n_dropped(self) -> int:
