@@ -6,7 +6,6 @@ import threading
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,7 +16,7 @@ from cepheid.engine.gauge import Gauge
 from cepheid.engine.one_by_one import OneByOne
 from cepheid.engine.outputs import TIMED_OUT, TOLD, asked_outputs, told_of
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
-from cepheid.engine.snapshot import unpacked
+from cepheid.engine.snapshot import require_same, unpacked
 from cepheid.engine.stream import Stream
 from cepheid.engine.streams import Streams
 from cepheid.engine.turns import in_turn
@@ -25,7 +24,7 @@ from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError, QueryError, level_outside
 from cepheid.events.batch import NOTHING_REJECTED
 from cepheid.events.frames import EVENT, like_given
-from cepheid.events.given import empty_of, first_given, in_columns, read_given
+from cepheid.events.given import empty_of, first_given, in_columns, read_columns, read_given, told_columns
 from cepheid.events.given_times import duration_us, moment_us
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
@@ -317,9 +316,7 @@ class Matcher:
         """
         stream = self._known()
         assert self._schema is not None
-        columns = self._arrow.serialize().to_pybytes().hex()
-        types = {name: list(fields) for name, fields in self._schema.per_type.items()}
-        return stream.snapshot({**self._asked(), "columns": columns, "types": types})
+        return stream.snapshot({**self._asked(), **told_columns(self._arrow, self._schema)})
 
     @in_turn
     def restore(self, snapshot: bytes) -> None:
@@ -336,19 +333,8 @@ class Matcher:
         if self._stream is not None and self._stream.n_arrived:
             raise DataError("the matcher has had events already", remedy="restore into a new one")
         said, tables = unpacked(snapshot)
-        for what, value in self._asked().items():
-            if said.get(what) != value:
-                raise DataError(
-                    f"the snapshot was made with {what} {said.get(what)}, and this matcher has {value}",
-                    remedy="make the matcher as the one that made the snapshot",
-                )
-        arrow = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(said["columns"])))
-        kind = self._options["type"] or ("type" if said["types"] else None)
-        table, schema = read_given(arrow.empty_table(), **{**self._options, "type": kind})
-        if said["types"]:
-            fields = schema.fields
-            per_type = {name: {c: fields[c] for c in names} for name, names in said["types"].items()}
-            schema = replace(schema, per_type=per_type)
+        require_same(said, self._asked())
+        table, schema = read_columns(said, self._options)
         stream = self._bind(table, schema)
         stream.restore(said, tables, schema)
         self._watermark_us = stream.watermark_us

@@ -36,7 +36,7 @@ def chooser_of(compiled: CompiledPlan, settings: Settings, *, at_once: bool) -> 
         SetupError: nothing is there that chooses.
     """
     bound = compiled.automaton.bound
-    if settings.evaluation != ADAPTIVE or only_eager_because(bound) is not None:
+    if settings.evaluation != ADAPTIVE or only_eager_because(bound) is not None or compiled.automaton.tells_timed_out:
         return None
     if settings.chooser is None:
         raise SetupError(

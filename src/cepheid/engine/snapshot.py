@@ -121,3 +121,21 @@ def _written(table: Any) -> bytes:
         writer.write_table(table)
     content: bytes = sink.getvalue().to_pybytes()
     return content
+
+
+def require_same(said: Mapping[str, Any], asked: Mapping[str, str]) -> None:
+    """Refuse a snapshot of another query, or with other options.
+
+    Args:
+        said: what the snapshot says.
+        asked: the query and its options now, by their names in ``said``.
+
+    Raises:
+        DataError: they differ.
+    """
+    for what, value in asked.items():
+        if said.get(what) != value:
+            raise DataError(
+                f"the snapshot was made with {what} {said.get(what)}, and this matcher has {value}",
+                remedy="make the matcher as the one that made the snapshot",
+            )

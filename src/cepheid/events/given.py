@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -83,3 +84,31 @@ def in_columns(table: Any, arrow: Any, *, missing_are_null: bool) -> Any:
                 remedy="give the columns the types of all pushes with schema=",
             ) from error
     return pa.table(columns, schema=arrow)
+
+
+def told_columns(columns: Any, schema: Schema) -> dict[str, Any]:
+    """The columns of events, as JSON can say them.
+
+    Args:
+        columns: their pyarrow Schema.
+        schema: what they are.
+    """
+    types = {name: list(fields) for name, fields in schema.per_type.items()}
+    return {"columns": columns.serialize().to_pybytes().hex(), "types": types}
+
+
+def read_columns(said: Mapping[str, Any], options: Mapping[str, Any]) -> tuple[Any, Schema]:
+    """An empty table with the columns that `told_columns` said, and the schema of the events.
+
+    Args:
+        said: what it gave.
+        options: time, type, order and time_unit, as for `read_given`.
+    """
+    arrow = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(said["columns"])))
+    kind = options["type"] or ("type" if said["types"] else None)
+    table, schema = read_given(arrow.empty_table(), **{**options, "type": kind})
+    if said["types"]:
+        fields = schema.fields
+        per_type = {name: {c: fields[c] for c in names} for name, names in said["types"].items()}
+        schema = replace(schema, per_type=per_type)
+    return table, schema
