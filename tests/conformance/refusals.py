@@ -33,7 +33,8 @@ def main() -> None:
     path = Path(__file__)
     refused = {case.name: refusal(case) for case in CASES}
     lines = [f'    "{name}": "{what}",' for name, what in refused.items() if what is not None]
-    body = "\n".join(["# lines begin", "REFUSED: dict[str, str] = {", *lines, "}", "# lines end"])
+    table = ["REFUSED: dict[str, str] = {", *lines, "}"] if lines else ["REFUSED: dict[str, str] = {}"]
+    body = "\n".join(["# lines begin", *table, "# lines end"])
     text = re.sub(r"^# lines begin$.*?^# lines end$", lambda _: body, path.read_text("utf-8"), flags=re.M | re.S)
     path.write_text(text, encoding="utf-8")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
 from cepheid.compiler.columns import evaluated, partition_codes
@@ -10,12 +13,13 @@ from cepheid.compiler.requests import detached
 from cepheid.compiler.tables import GroupPlan
 from cepheid.compiler.vector import holds
 from cepheid.engine.bindings import Bindings
+from cepheid.engine.branches import readings
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import BoolArray, Int64Array
 from cepheid.language.bound import BoundQuery
-from cepheid.plan.absent_groups import read_from_outside
+from cepheid.plan.absent_groups import in_several_ways, read_from_outside
 
 
 def absent_matches(around: BoundQuery, group: GroupPlan, batch: EventBatch, found: Matches) -> GroupMatches:
@@ -35,14 +39,45 @@ def absent_matches(around: BoundQuery, group: GroupPlan, batch: EventBatch, foun
         windows = None if windows is None else windows[kept]
         opens = opens[kept]
         found = chosen(found, kept)
-    bindings = Bindings(bound, batch, found)
-    empty = {}
-    for name, variable in bound.variables.items():
-        if variable.optional:
+    optional = [name for name, variable in bound.variables.items() if variable.optional]
+    names = list(bound.variables)
+    if in_several_ways(around, bound.pattern):
+        index, empty = _in_every_way(bound, batch, found, optional)
+        windows, opens = None if windows is None else windows[index], opens[index]
+    else:
+        index, bindings, empty = np.arange(len(found)), Bindings(bound, batch, found), {}
+        for name in optional:
             not_taken = bindings.not_taken(name)
             empty[name] = np.ones(len(found), np.bool_) if not_taken is None else ~not_taken
-    names = list(bound.variables)
-    return GroupMatches(found.offsets, found.positions, [names[v] for v in found.variables], windows, empty, opens)
+    lengths = np.diff(found.offsets)[index]
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    entries = np.repeat(found.offsets[:-1][index] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    of_variables = [names[v] for v in found.variables[entries]]
+    return GroupMatches(offsets, found.positions[entries], of_variables, windows, empty, opens)
+
+
+def _in_every_way(
+    bound: BoundQuery, batch: EventBatch, found: Matches, optional: Sequence[str]
+) -> tuple[Int64Array, dict[str, BoolArray]]:
+    """Each match once for each way of reading its events.
+
+    Returns:
+        the number of the match in each of them; and for each of these variables, where it is empty if it took nothing.
+    """
+    names, codes, types = list(bound.variables), batch.type_codes, batch.type_names or (None,)
+    kinds = np.zeros(len(found.positions), np.int64) if codes is None else codes[found.positions]
+    events = list(zip(found.variables.tolist(), kinds.tolist(), strict=True))
+    known: dict[tuple[tuple[int, int], ...], tuple[frozenset[str], ...]] = {}
+    index: list[int] = []
+    taken: list[frozenset[str]] = []
+    for match, (begin, end) in enumerate(pairwise(found.offsets.tolist())):
+        sequence = tuple(events[begin:end])
+        if sequence not in known:
+            known[sequence] = readings(bound.pattern, tuple((names[v], types[kind]) for v, kind in sequence))
+        taken += known[sequence]
+        index += [match] * len(known[sequence])
+    empty = {name: np.array([name in one for one in taken], np.bool_) for name in optional}
+    return np.array(index, np.int64), empty
 
 
 def _window_numbers(bound: BoundQuery, found: Matches) -> Int64Array | None:

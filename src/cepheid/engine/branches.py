@@ -69,6 +69,30 @@ def taken_in_order(pattern: Pattern, sequence: tuple[tuple[str, str | None], ...
     raise AssertionError("a match takes some way through its pattern")
 
 
+def readings(pattern: Pattern, sequence: tuple[tuple[str, str | None], ...]) -> tuple[frozenset[str], ...]:
+    """The same in every way of taking branches, the different ones of these, in no order.
+
+    Args:
+        pattern, sequence: as of `taken_in_order`.
+    """
+    named = PatternTerms({})
+    reached: dict[Term, set[frozenset[str]]] = {named.term(pattern): {frozenset()}}
+    terms = named.terms
+    for name, kind in sequence:
+        following: dict[Term, set[frozenset[str]]] = {}
+        for state, empties in reached.items():
+            for way in terms.ways(state):
+                if way.element is None or terms.variables[way.element] != name:
+                    continue
+                types = named.elements[way.element].types
+                if not types or kind is None or kind in types:
+                    following.setdefault(way.rest, set()).update(empty | way.empty for empty in empties)
+        reached = following
+    bound = frozenset(name for name, _ in sequence)
+    ends = ((way, empty) for state, empties in reached.items() for way in terms.ways(state) for empty in empties)
+    return tuple({empty | way.empty | bound for way, empty in ends if way.element is None})
+
+
 def _names(pattern: Pattern) -> frozenset[str]:
     match pattern:
         case Event():

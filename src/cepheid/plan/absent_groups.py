@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.structure import parts, patterns, with_parts
-from cepheid.language.tree import And, Event, Not, Pattern, Policy, Repeat, Seq, Skip, SkipMode
+from cepheid.language.structure import is_repeated_group, nullable, parts, patterns, with_parts
+from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Policy, Repeat, Seq, Skip, SkipMode
 from cepheid.plan.references import references
 
 
@@ -25,6 +25,30 @@ def groups(pattern: Pattern) -> Iterator[Pattern]:
     for part in patterns(pattern):
         if isinstance(part, Not) and not isinstance(part.part, Event):
             yield part.part
+
+
+def in_several_ways(bound: BoundQuery, group: Pattern) -> frozenset[str]:
+    """Variables under a NOT that one reading of a match may leave empty and another not, where that is asked for.
+
+    The events of a match may be read in several ways where a name stands in several branches, where a branch can be
+    empty, and where branches stand in a loop. An aggregate from outside of the NOT tells these from each other.
+    """
+    named = names_of(group)
+    optional = {name for name in named if bound.variables[name].optional}
+    read = {
+        name
+        for c in bound.conjuncts
+        if not is_inside(c, frozenset(named))
+        for name, reference in references(c.expression).items()
+        if reference.aggregated and name in optional
+    }
+    branches = [part for part in patterns(group) if isinstance(part, Or | AnyOf)]
+    places = [part.name for part in patterns(group) if isinstance(part, Event)]
+    looped = any(
+        isinstance(part, Or | AnyOf) for loop in patterns(group) if is_repeated_group(loop) for part in patterns(loop)
+    )
+    unclear = looped or len(set(places)) < len(places) or any(nullable(part) for b in branches for part in b.parts)
+    return frozenset(read) if branches and unclear else frozenset()
 
 
 OWN, BEFORE, FIRST, FIRST_BEFORE, LAST, NUMBER = range(6)

@@ -30,7 +30,7 @@ from cepheid.language.tree import (
     Repeat,
     walk,
 )
-from cepheid.plan.absent_groups import names_of
+from cepheid.plan.absent_groups import in_several_ways, is_inside, names_of
 from cepheid.plan.references import has_remote
 
 _N = TypeVar("_N", bound=Node)
@@ -230,25 +230,34 @@ def _over_nothing(
 
 def not_yet(bound: BoundQuery) -> tuple[str, Node] | None:
     """What the engine cannot run of the UNTILs of a query, and where it stands; None where it runs all."""
-    return _not_yet(bound.pattern)
+    return _not_yet(bound, bound.pattern)
 
 
-def _not_yet(pattern: Pattern) -> tuple[str, Node] | None:
+def _not_yet(bound: BoundQuery, pattern: Pattern) -> tuple[str, Node] | None:
     if isinstance(pattern, Repeat) and pattern.until is not None:
         remote = has_remote(pattern.until)
         return None if remote is None else (f"REMOTE {remote.store}[...]", remote)
     if isinstance(pattern, Not):
-        return _not_yet_absent(pattern.part)
+        return _not_yet_absent(bound, pattern.part)
     for part in parts(pattern):
-        found = _not_yet(part)
+        found = _not_yet(bound, part)
         if found is not None:
             return found
     return None
 
 
-def _not_yet_absent(group: Pattern) -> tuple[str, Node] | None:
+def _not_yet_absent(bound: BoundQuery, group: Pattern) -> tuple[str, Node] | None:
     """The same of what stands under a NOT, which is matched by itself: before it is known in which gap it would lie."""
     inside = names_of(group)
+    unclear = in_several_ways(bound, group)
+    roots = [c.expression for c in bound.conjuncts if is_inside(c, frozenset(inside))]
+    roots += [loop.until for loop in patterns(group) if isinstance(loop, Repeat) and loop.until is not None]
+    for node in (n for root in roots for n in walk(root)):
+        if isinstance(node, Aggregate) and node.variable in unclear:
+            return (
+                f"an aggregate over {node.variable} both under NOT and outside, where branches may leave it empty",
+                node,
+            )
     for loop in patterns(group):
         if not isinstance(loop, Repeat) or loop.until is None:
             continue
