@@ -75,7 +75,7 @@ def readings(pattern: Pattern, sequence: tuple[tuple[str, str | None], ...]) -> 
     Args:
         pattern, sequence: as of `taken_in_order`.
     """
-    named = PatternTerms({})
+    named = PatternTerms({}, every_end=True)
     reached: dict[Term, set[frozenset[str]]] = {named.term(pattern): {frozenset()}}
     terms = named.terms
     for name, kind in sequence:

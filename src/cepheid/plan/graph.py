@@ -82,7 +82,7 @@ class _Graph:
         self.read_from_outside = read_from_outside(bound)
         self.conditions = GraphConditions(bound, self.positive, self.numbers)
         self.opened: dict[Term, dict[int, frozenset[Place]]] = {}
-        named = PatternTerms(self.conditions.singles)
+        named = PatternTerms(self.conditions.singles, every_end=self.any)
         self.pattern = named.term(bound.pattern)
         self.terms, self.elements, self.groups, self.gap_elements = (
             named.terms,
@@ -175,6 +175,8 @@ class _Graph:
             found: dict[int, set[Place]] = {}
             for name, place in self.terms.places(term):
                 found.setdefault(self.numbers[name], set()).add(place)
+            for variable in self._left_empty(term)[1]:  # its end tells
+                found.setdefault(variable, set()).add(frozenset())
             known = self.opened[term] = {variable: frozenset(places) for variable, places in found.items()}
         return known
 
@@ -186,9 +188,7 @@ class _Graph:
         known = self.space.surely(step.source)
         surely = self.space.surely(step.target)
         empties = frozenset(self.numbers[name] for name in step.way.empty)
-        onward = self.terms.ways(step.target.term)
-        if all(way.element is None for way in onward):
-            empties |= {self.numbers[name] for name in onward[0].empty}
+        empties |= self._left_empty(step.target.term)[0]
         tests: list[Test] = []
         made: list[Test] = []
         others = frozenset(v for v in range(len(self.positive)) if v != taken)
@@ -230,6 +230,15 @@ class _Graph:
             known=known,
             strict=self.mixed and step.source is not None and self.space.policy(step.way) is Policy.STRICT,
         )
+
+    def _left_empty(self, term: Term) -> tuple[frozenset[int], frozenset[int]]:
+        """Of a term that only ends, the variables that it leaves empty, and those that not each of its ends does."""
+        ways = self.terms.ways(term)
+        if not ways or any(way.element is not None for way in ways):
+            return frozenset(), frozenset()
+        sure = frozenset[str].intersection(*(way.empty for way in ways))
+        unsure = frozenset[str]().union(*(way.empty for way in ways)) - sure
+        return frozenset(self.numbers[name] for name in sure), frozenset(self.numbers[name] for name in unsure)
 
     @staticmethod
     def _empties(condition: Condition, empties: frozenset[int], before: Iterable[int]) -> bool:

@@ -24,14 +24,15 @@ class PatternTerms:
         loop_of: element -> the loop with UNTIL that takes it, by its number.
     """
 
-    def __init__(self, singles: Mapping[str, tuple[Conjunct, ...]]) -> None:
+    def __init__(self, singles: Mapping[str, tuple[Conjunct, ...]], *, every_end: bool = False) -> None:
         """Begin without any.
 
         Args:
             singles: variable -> the conditions on its event alone.
+            every_end: see `Terms`.
         """
         self.singles = singles
-        self.terms = Terms()
+        self.terms = Terms(every_end=every_end)
         self.elements: list[Element] = []
         self.groups: dict[str, set[int]] = {}
         self.n_groups = 0

@@ -163,10 +163,12 @@ class Terms:
     Attributes:
         variables: element -> its variable.
         quantifiers: by number.
+        every_end: ANY ends with each choice of parts that took nothing (any), not with the first in the text alone.
     """
 
     variables: list[str] = field(default_factory=list)
     quantifiers: list[Quantifier] = field(default_factory=list)
+    every_end: bool = False
     _ways: dict[Term, tuple[Way, ...]] = field(default_factory=dict)
 
     # --- ways on ------------------------------------------------------------------------------------
@@ -259,27 +261,29 @@ class Terms:
         """The parts in the order of the text; the end stands behind what must still come."""
         ahead: list[Way] = []
         behind: list[Way] = []
-        ends: list[Way | None] = []
+        ends: list[list[Way]] = []
         in_order: list[Way] = []
         for index, (part, begun) in enumerate(shuffle.parts):
-            end: Way | None = None
+            own: list[Way] = []
             for way in self.ways(part):
                 if way.element is None:
-                    end = end or way
+                    own.append(way)
                 elif begun or shuffle.n_missing:
                     taken = replace(way, rest=_begin(shuffle, index, way.rest))
                     in_order.append(taken)
-                    (ahead if end is None else behind).append(taken)
-            ends.append(end)
-        spare = [i for i, (_, begun) in enumerate(shuffle.parts) if not begun and ends[i] is not None]
-        chosen = [i for i, (_, begun) in enumerate(shuffle.parts) if begun] + spare[: shuffle.n_missing]
-        complete = [end for end in (ends[i] for i in chosen) if end is not None]
-        if len(spare) < shuffle.n_missing or len(complete) < len(chosen):
+                    (behind if own else ahead).append(taken)
+            ends.append(own if self.every_end else own[:1])
+        spare = [i for i, (_, begun) in enumerate(shuffle.parts) if not begun and ends[i]]
+        begun_ones = [i for i, (_, begun) in enumerate(shuffle.parts) if begun]
+        if len(spare) < shuffle.n_missing or not all(ends[i] for i in begun_ones):
             yield from in_order
             return
         yield from ahead
-        empty = frozenset[str]().union(*(end.empty for end in complete))
-        yield Way(empty=empty, closed=any(end.closed for end in complete))
+        choices = itertools.combinations(spare, shuffle.n_missing)
+        for chosen in choices if self.every_end else itertools.islice(choices, 1):
+            for complete in itertools.product(*(ends[i] for i in (*begun_ones, *chosen))):
+                empty = frozenset[str]().union(*(end.empty for end in complete))
+                yield Way(empty=empty, closed=any(end.closed for end in complete))
         yield from behind
 
     # --- what a term is like --------------------------------------------------------------------------
@@ -289,7 +293,7 @@ class Terms:
         return any(way.element is None for way in self.ways(term))
 
     def places(self, term: Term) -> frozenset[tuple[str, Place]]:
-        """Every variable that may still be bound, with the iterations in which that would be."""
+        """Every variable that may still be bound, or turn out empty, with the iterations in which that would be."""
         return frozenset(self._places(term, frozenset()))
 
     def _places(self, term: Term, around: Place) -> Iterator[tuple[str, Place]]:
@@ -316,6 +320,10 @@ class Terms:
                 stuck = term.current is None and isinstance(term.following, Dead)
                 if self.may_go_on(term) and not stuck:
                     yield from self._places(quantifier.body, _inside(around, quantifier.group, LATER))
+                elif self.every_end and term.closed and term.n_done == 0:
+                    yield from self._places(
+                        quantifier.body, around
+                    )  # it is not known yet whether it is empty or absent
 
     def gaps(self, term: Term) -> frozenset[int]:
         """The NOTs that have not been passed."""

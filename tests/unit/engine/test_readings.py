@@ -1,52 +1,44 @@
-"""RETURN where one set of bindings can be read in several ways: the preferred way counts, whatever found the match."""
+"""Events that can be read as a match in several ways, of which conditions tell one from another."""
 
 from __future__ import annotations
 
 import pytest
 
-from cepheid.engine.branches import taken_in_order
-from cepheid.language.bind import bind
-from cepheid.language.parser import parse
+from cepheid.errors import NotSupportedError
+from cepheid.plan.build import build
+from cepheid.testing.fuzz import same
 from cepheid.testing.harness import EngineRoad, oracle_answers
-from cepheid.testing.oracle_events import OracleEvent
-from cepheid.testing.strategies import SCHEMA
+from tests.unit.engine.test_until import bound_to, stream
 
-SECOND_US = 1_000_000
-
-
-def returned(text, kinds):
-    """What RETURN gives for each match, by the letters of its variables; the oracle must say the same."""
-    values = {"k": 1, "x": 1, "f": None, "d": None, "s": None, "l": None}
-    events = [
-        OracleEvent(at * SECOND_US, (at,), "s", kind, {"ts": at * SECOND_US, "kind": kind, **values})
-        for at, kind in enumerate(kinds)
-    ]
-    bound = bind(parse(text), SCHEMA, text=text)
-    answers = EngineRoad(bound).answers(events)
-    assert answers == oracle_answers(bound, events)
-    return {"".join(name for name, _ in one.bindings): one.returned for one in answers}
+EVENTS = stream(("A", 1, 1), ("B", 2, 1), ("D", 3, 0), ("A", 4, 0))
 
 
-@pytest.mark.parametrize("policy", ["any", "next", "strict"])
-def test_one_iteration_with_two_branches_comes_before_two_with_one_each(policy):
-    loop = "+" if policy == "any" else "+?"
-    pattern = f"SEQ((A | B){loop} a, (ANY(2, A* b, B c, C d))*)"
-    text = f"{pattern} WITHIN 9 s POLICY {policy} RETURN count(a) AS n, count(b) AS m"
-    # One iteration takes c and d, and leaves the branch of b out; in two, b would be empty.
-    found = returned(text, "ABC")
-    assert found.get("acd", (1, None)) == (1, None)
-    assert policy != "any" or found["ad"] == (1, 0)
+@pytest.mark.parametrize(
+    ("query", "n"),
+    [
+        # Of the two loops that took nothing, ANY has one; the other is absent, and with it the condition.
+        ("SEQ(A a, ANY(3, C* d, C* e, B b, D f)) WHERE count(d) > a.x POLICY any", 1),
+        ("SEQ(A a, ANY(3, C* d, C* e, B b, D f)) WHERE count(d) > a.x AND count(e) > a.x POLICY any", 0),
+        ("SEQ(A a, ANY(3, C* d, C* e, B b, D f)) WHERE count(d) > a.x", 0),
+        # A loop that was closed before it took anything is empty, once it is known to be chosen.
+        ("SEQ(A a, ANY(3, C* d, D* e UNTIL e.x = 1, B b, A f)) WHERE count(e) + a.x > 0 OR b.x > 1 POLICY any", 3),
+        # Under NOT, each reading counts.
+        ("SEQ(A a, NOT OR(SEQ(C* d, B b), B b), A c) WHERE count(d) > a.x", 0),
+        ("SEQ(A a, NOT OR(B b, SEQ(C* d, B b)), A c) WHERE count(d) > a.x", 0),
+        ("SEQ(A a, NOT SEQ(C* d, B b), A c) WHERE count(d) > a.x", 1),
+        ("SEQ(A a, NOT (OR(SEQ(C* d, B b), B b))+, A c) WHERE count(d) > a.x", 0),
+        ("SEQ(A a, NOT ANY(3, C* d, C* e, B b, D f), A c) WHERE count(d) > a.x", 0),
+    ],
+)
+def test_each_reading_is_tried(query, n):
+    bound = bound_to(query)
+    found = EngineRoad(bound).answers(EVENTS)
+    assert same(found, oracle_answers(bound, EVENTS))
+    assert len(found) == n
 
 
-@pytest.mark.parametrize("policy", ["any", "next", "strict"])
-def test_types_tell_branches_of_one_name_apart(policy):
-    text = f"SEQ(A a, OR(SEQ((SEQ(B c, B d))*, C e), A e)) WITHIN 9 s POLICY {policy} RETURN count(c) AS c, d.x AS d"
-    assert returned(text, "AA") == {"ae": (None, None)}
-    assert returned(text, "AC") == {"ae": (0, [])}
-
-
-def test_long_matches_are_read_without_recursion():
-    text = "SEQ((OR(A a, B b))+, C c) RETURN count(a) AS a"
-    bound = bind(parse(text), SCHEMA, text=text)
-    taken = taken_in_order(bound.pattern, (*((("a", "A"), ("b", "B")) * 5000), ("c", "C")))
-    assert taken == {"a", "b", "c"}
+def test_what_two_readings_would_have_to_settle_together_is_refused():
+    query = "SEQ(A a, NOT OR(SEQ(C* d, B b), B b), A c) WHERE count(d) > a.x AND count(d) < 2"
+    with pytest.raises(NotSupportedError, match="an aggregate over d both under NOT and outside") as caught:
+        build(bound_to(query))
+    assert caught.value.remedy
