@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cepheid.language.bound import Catalog, Function, Store
     from cepheid.local import count, match
     from cepheid.matcher import Matcher
+    from cepheid.policies.slack.settings import Slack
     from cepheid.query import Query, QuerySet
     from cepheid.spark.detect import detect
 
@@ -37,6 +38,7 @@ __all__ = [
     "Query",
     "QuerySet",
     "Settings",
+    "Slack",
     "Store",
     "__version__",
     "build",
@@ -54,6 +56,7 @@ _LAZY = {
     "Query": "cepheid.query",
     "QuerySet": "cepheid.query",
     "Settings": "cepheid.engine.settings",
+    "Slack": "cepheid.policies.slack.settings",
     "Store": "cepheid.language.bound",
     "build": "cepheid.language.builder",
     "count": "cepheid.local",

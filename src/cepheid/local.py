@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,24 @@ from cepheid.engine.counting import count_by_event
 from cepheid.engine.first import cut, first_matches, require_limit
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble, assemble_timed_out
-from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked_outputs
+from cepheid.engine.outputs import NAMES, NULL_KEY, REJECTED, SLACK_NAMES, TIMED_OUT, Outputs, asked_outputs
 from cepheid.engine.rejected import missing_keys
 from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
+from cepheid.engine.slack import k_slack, punctual, warning_of, watch_of
 from cepheid.engine.together import Found, run_together
-from cepheid.errors import CepheidError
+from cepheid.errors import CepheidError, SetupError, level_outside
 from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.frames import like_given
 from cepheid.events.given import first_given, read_given
+from cepheid.events.given_times import slack_us
 from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import missing_type, told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
+from cepheid.policies.slack.settings import Slack, received_column
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
 
@@ -51,6 +55,8 @@ class Result:
         hopeless: why there are no matches in any table, where that is certain; texts with the place in the query.
         missing_type: an event type that every match needs and no event has: a sentence, and the type that may be
             meant, or None. None where there are matches.
+        late: a pyarrow Table of the events that came too late; None where no slack was asked for.
+        closed: a pyarrow Table of the windows that a `cepheid.Slack` closed; else None.
         n_dropped: partial matches that were dropped, as `cepheid.Settings` allowed; also for the queries behind FROM.
     """
 
@@ -63,6 +69,8 @@ class Result:
     hopeless: tuple[str, ...] = ()
     missing_type: tuple[str, str | None] | None = None
     n_dropped: int = 0
+    late: Any = None
+    closed: Any = None
 
     @property
     def n_matches(self) -> int:
@@ -84,6 +92,8 @@ def match(
     outputs: str | Collection[str] | None = None,
     limit: int | None = None,
     settings: Settings = DEFAULTS,
+    slack: timedelta | str | int | float | Slack | None = None,
+    received: str | None = None,
 ) -> Any:
     """All matches of a query in a table, as the same kind of table; of a set of queries, a table for each.
 
@@ -105,6 +115,10 @@ def match(
             that each fit one element of those that may come next, they cost only what they are; for other queries, for
             sets and with other outputs all matches are found first.
         settings: how much a query may hold: `cepheid.Settings`.
+        slack: replay the table as a stream, in which events that come too late are in no match: see `cepheid.Matcher`.
+            The events came in the order of the rows, or for a `cepheid.Slack` as ``received`` says. Then ``late`` is an
+            output, too, and for a `cepheid.Slack` ``closed``. None: no event is late.
+        received: the column that says when an event was received; a `cepheid.Slack` needs one.
 
     Returns:
         RETURN's columns, or the default ones: ``match_id``, first and last time, SAME's attributes, and a struct for
@@ -127,7 +141,7 @@ def match(
     """
     require_settings(settings)
     require_limit(limit)
-    asked = None if outputs is None else asked_outputs(outputs)
+    asked = None if outputs is None else asked_outputs(outputs, NAMES if slack is None else SLACK_NAMES)
     options: dict[str, Any] = {
         "time": time,
         "type": type,
@@ -138,6 +152,8 @@ def match(
         "queries": queries,
         "limit": limit,
         "settings": settings,
+        "slack": slack,
+        "received": received_column(received, slack),
     }
     if asked is not None:
         options |= {"reject_null_keys": REJECTED in asked, "timed_out": TIMED_OUT in asked}
@@ -277,11 +293,14 @@ def run(
     settings: Settings = DEFAULTS,
     reject_null_keys: bool = False,
     timed_out: bool = False,
+    slack: timedelta | str | int | float | Slack | None = None,
+    received: str | None = None,
 ) -> Result:
     """The same as `match`, with what was rejected and what it took.
 
     Args:
-        events, query, time, type, order, time_unit, parameters, catalog, queries, limit, settings: see `match`.
+        events, query, time, type, order, time_unit, parameters, catalog, queries, limit, settings, slack,
+            received: see `match`.
         reject_null_keys: list events with NULL in SAME among the rejected ones (of those read, not composite ones).
         timed_out: find what timed out, too.
 
@@ -292,6 +311,8 @@ def run(
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
+    arrived = _arrived(batch, [bound], slack, received, time_unit)
+    batch = arrived.batch
     works: list[Work] = []
     settings = settings.choosing(AdaptiveEvaluation)
     own = events_for(bound, batch, works, whole=timed_out, settings=settings)
@@ -305,7 +326,8 @@ def run(
         matches = run_chosen(bound, own, work=work, settings=settings)
     if limit is not None:
         matches = cut(matches, limit)
-    return _result(bound, batch, Found(own, matches, (*works, work), left), reject_null_keys=reject_null_keys)
+    found = Found(own, matches, (*works, work), left)
+    return arrived.told(_result(bound, batch, found, reject_null_keys=reject_null_keys))
 
 
 def run_set(
@@ -323,11 +345,14 @@ def run_set(
     settings: Settings = DEFAULTS,
     reject_null_keys: bool = False,
     timed_out: Collection[str] = (),
+    slack: timedelta | str | int | float | Slack | None = None,
+    received: str | None = None,
 ) -> dict[str, Result]:
     """The same as `run` for each query of a set, in one pass over the events.
 
     Args:
-        events, time, type, order, time_unit, catalog, queries, limit, settings, reject_null_keys: see `run`.
+        events, time, type, order, time_unit, catalog, queries, limit, settings, reject_null_keys, slack, received: see
+            `run`.
         queries_asked: the set.
         parameters: values for the parameters of the queries; each gets those that it names.
         timed_out: the names of the queries of which to find what timed out, too.
@@ -341,11 +366,51 @@ def run_set(
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
     batch = read_events(table, schema)
+    arrived = _arrived(batch, list(bounds.values()), slack, received, time_unit)
+    batch = arrived.batch
     chosen = settings.choosing(AdaptiveEvaluation)
     found = run_together(bounds, batch, timed_out=timed_out, settings=chosen)
     if limit is not None:
         found = {name: replace(one, matches=cut(one.matches, limit)) for name, one in found.items()}
-    return {name: _result(bounds[name], batch, one, reject_null_keys=reject_null_keys) for name, one in found.items()}
+    results = {
+        name: _result(bounds[name], batch, own, reject_null_keys=reject_null_keys) for name, own in found.items()
+    }
+    return {name: arrived.told(result) for name, result in results.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Arrived:
+    """The events of a table that came on time, the others, and the windows that were closed."""
+
+    batch: EventBatch
+    late: Any = None
+    closed: Any = None
+
+    def told(self, result: Result) -> Result:
+        return replace(result, late=self.late, closed=self.closed)
+
+
+def _arrived(
+    batch: EventBatch,
+    bounds: Sequence[BoundQuery],
+    slack: timedelta | str | int | float | Slack | None,
+    received: str | None,
+    time_unit: str | None,
+) -> _Arrived:
+    if slack is None:
+        return _Arrived(batch)
+    if not isinstance(slack, Slack):
+        return _Arrived(*punctual(batch, k_slack(batch, slack_us(slack, time_unit))))
+    if received is None:
+        raise SetupError(
+            "a cep.Slack goes by when events were received, and no column of the table says that",
+            remedy="name it: received=",
+        )
+    watch = watch_of(slack, bounds, received=received, received_unit=time_unit)
+    watermarks = watch.take(batch, 0)
+    if said := warning_of(watch):
+        warnings.warn(said, stacklevel=level_outside())
+    return _Arrived(*punctual(batch, watermarks), closed=watch.decisions)
 
 
 def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_keys: bool) -> Result:

@@ -12,20 +12,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.gauge import Gauge
+from cepheid.engine.gauged import Gauged
 from cepheid.engine.one_by_one import OneByOne
 from cepheid.engine.outputs import TIMED_OUT, TOLD, asked_outputs, told_of
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
+from cepheid.engine.slack import SlackWatch
 from cepheid.engine.snapshot import require_same, unpacked
 from cepheid.engine.stream import Stream
-from cepheid.engine.streams import Streams
+from cepheid.engine.streams import Streams, policies_by_name
 from cepheid.engine.turns import in_turn
+from cepheid.engine.watched import Watched
 from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError, QueryError, level_outside
 from cepheid.events.batch import NOTHING_REJECTED
 from cepheid.events.frames import EVENT, like_given
 from cepheid.events.given import empty_of, first_given, in_columns, read_columns, read_given, told_columns
-from cepheid.events.given_times import duration_us, moment_us
+from cepheid.events.given_times import moment_us, slack_us
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.single import EventReader, first_table, is_event
@@ -34,12 +36,13 @@ from cepheid.language.check import require_bounded
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
+from cepheid.policies.slack.settings import Slack, received_column
 from cepheid.ports.evaluation import Decision
 from cepheid.ports.pairs import PairPolicy
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 
 
-class Matcher:
+class Matcher(Gauged, Watched):
     """One query over one stream, which comes in parts; or a set of them.
 
         matcher = cep.Matcher(query, time="ts", type="kind", slack=timedelta(seconds=5))
@@ -93,7 +96,8 @@ class Matcher:
         catalog: Catalog | None = None,
         queries: Mapping[str, Asked] | None = None,
         schema: Any = None,
-        slack: timedelta | int | float | None = None,
+        slack: timedelta | str | int | float | Slack | None = None,
+        received: str | None = None,
         outputs: str | Collection[str] | None = None,
         settings: Settings = DEFAULTS,
         policy: PairPolicy | Mapping[str, PairPolicy] | None = None,
@@ -106,8 +110,10 @@ class Matcher:
             order: the columns that order events of equal time; by default they keep the order in which they come.
             schema: the columns of the events, as a pyarrow Schema or a table with these columns; by default those of
                 the first push.
-            slack: how much later than newer ones an event may come and still be on time: a timedelta, or a number in
-                ``time_unit``. None: only `advance` and `close` move the watermark.
+            slack: how much later than newer ones an event may come and still be on time: a timedelta, ``"5 s"``, or a
+                number in ``time_unit``. None: only `advance` and `close` move the watermark. Or a `cepheid.Slack`, by
+                which windows are closed; the watermark is the end of the last one.
+            received: the column that says when an event was received, for a `cepheid.Slack`; else when it is pushed.
             outputs: some of ``matches`` and ``timed_out``, of which each call then gives `cepheid.Outputs`.
             settings: how much a query may hold: `cepheid.Settings`.
             policy: looks at pairs of events and partial matches, counts what comes of them, and may keep them apart
@@ -123,11 +129,13 @@ class Matcher:
         self._query = query if isinstance(query, QuerySet) else Query.of(query)
         self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
         self._parameters = parameters or {}
-        require_settings(settings)
-        self._settings = settings.choosing(AdaptiveEvaluation)
+        self._settings = require_settings(settings).choosing(AdaptiveEvaluation)
         self._policy = policy
         self._catalog = catalog_with(catalog, queries)
-        self._slack_us = None if slack is None else duration_us(slack, time_unit)
+        self._slack = slack if isinstance(slack, Slack) else None
+        self._slack_us = None if slack is None or isinstance(slack, Slack) else slack_us(slack, time_unit)
+        self._received = received_column(received, self._slack)
+        self._watch: SlackWatch | None = None
         self._given: Any = None
         self._arrow: Any = None
         self._schema: Schema | None = None
@@ -209,13 +217,16 @@ class Matcher:
         assert self._schema is not None
         first_row = stream.n_arrived
         batch = read_events(table, self._schema)
+        watermarks = self._watermarks(batch)
         with self._failing():
-            self.late = like_given(stream.push(batch), self._given)
+            self.late = like_given(stream.push(batch, watermarks), self._given)
         self.rejected = batch.rejected.table(first_row)
         if n := len(batch.rejected):
             counts = ", ".join(f"{number} for {column}" for column, number in batch.rejected.counts.items())
             said = f"{n} of {table.num_rows} events were rejected ({counts}): see Matcher.rejected"
             warnings.warn(said, stacklevel=2)
+        if self._watch is not None:
+            return self._moved_by(self._watch)
         if self._slack_us is None or not len(batch):
             return self._moved(self._watermark_us)
         return self._moved(int(batch.time_us[-1]) - self._slack_us - 1)
@@ -274,40 +285,6 @@ class Matcher:
         self._take_singles()
 
     @in_turn
-    def gauge(self, *, by_key: bool = False) -> Gauge:
-        """What is held at the moment: partial matches, events, keys, timers and bytes; of a set, by all its queries.
-
-        Args:
-            by_key: for each value of SAME, too: ``keys`` of the gauge is a pyarrow Table. Not of a set.
-
-        Raises:
-            DataError: nothing was pushed yet, and no schema was given; or ``by_key`` of a set.
-        """
-        stream = self._known()
-        if isinstance(stream, Stream):
-            return stream.gauge(by_key=by_key)
-        if by_key:
-            raise DataError("the queries of a set have keys of their own", remedy="ask for gauges(by_key=True)")
-        return stream.gauge()
-
-    @in_turn
-    def gauges(self, *, by_key: bool = False) -> dict[str, Gauge]:
-        """What the queries of a set hold at the moment, by their names.
-
-        The events that wait for the watermark are held once for all queries, and told with each.
-
-        Args:
-            by_key: see `gauge`.
-
-        Raises:
-            DataError: as of `gauge`; or the matcher has one query, which has no name.
-        """
-        stream = self._known()
-        if isinstance(stream, Stream):
-            raise DataError("the matcher has one query and no set", remedy="ask for gauge()")
-        return stream.gauges(by_key=by_key)
-
-    @in_turn
     def snapshot(self) -> bytes:
         """What is held, as bytes: a matcher made in the same way goes on from there with `restore`.
 
@@ -316,7 +293,8 @@ class Matcher:
         """
         stream = self._known()
         assert self._schema is not None
-        return stream.snapshot({**self._asked(), **told_columns(self._arrow, self._schema)})
+        slack = {} if self._watch is None else {"slack": self._watch.said()}
+        return stream.snapshot({**self._asked(), **told_columns(self._arrow, self._schema), **slack})
 
     @in_turn
     def restore(self, snapshot: bytes) -> None:
@@ -338,6 +316,8 @@ class Matcher:
         stream = self._bind(table, schema)
         stream.restore(said, tables, schema)
         self._watermark_us = stream.watermark_us
+        if self._watch is not None:
+            self._watch.restore(said["slack"])
 
     def _asked(self) -> dict[str, str]:
         """The query and its options, as texts."""
@@ -348,6 +328,7 @@ class Matcher:
             "queries": repr(behind),
             "parameters": repr(sorted(self._parameters.items())),
             "options": repr(self._options | ({"timed_out": True} if self._tells_timed_out else {})),
+            **({} if self._slack is None else {"slack_policy": repr((self._slack, self._received))}),
         }
 
     @property
@@ -363,8 +344,8 @@ class Matcher:
         """
         with self.lock:
             stream = self._known()
-            if self._outputs:
-                return "outputs= is given"
+            if self._outputs or self._slack:
+                return "outputs= is given" if self._outputs else "slack= closes windows by a policy"
             return stream.batched_because if isinstance(stream, Stream) else "the matcher has a set of queries"
 
     @property
@@ -380,11 +361,7 @@ class Matcher:
     # --- inside ---------------------------------------------------------------------------------------
 
     def _known(self) -> Stream | Streams:
-        """The stream, where its columns are known.
-
-        Raises:
-            DataError: they are not, or the matcher has failed.
-        """
+        """The stream; a `DataError` where its columns are not known, or the matcher has failed."""
         self._require_whole()
         if self._stream is None:
             raise DataError("nothing is known of the events yet", remedy="push some, or give the Matcher a schema=")
@@ -396,12 +373,7 @@ class Matcher:
         if isinstance(self._query, QuerySet):
             bounds = with_values(self._query.bind(schema, self._catalog), self._parameters)
             require_bounded(bounds)
-            policies = self._policy if isinstance(self._policy, Mapping) else {}
-            if set(policies) - set(bounds) or (self._policy is not None and policies is not self._policy):
-                raise QueryError(
-                    "policy= of a set gives policies by the names of queries",
-                    remedy=f"give a dict with some of {', '.join(bounds)}",
-                )
+            policies = policies_by_name(self._policy, bounds)
             stream = Streams(bounds, table.schema, self._settings, policies, timed_out=self._tells_timed_out)
         else:
             bound = with_parameters(self._query.bind(schema, self._catalog), self._parameters)
@@ -410,6 +382,7 @@ class Matcher:
             if isinstance(self._policy, Mapping):
                 raise QueryError("policy= of one query is one policy", remedy="give it without a name")
             stream = Stream(bound, table.schema, self._settings, self._policy, timed_out=self._tells_timed_out)
+        self._begin_watch(tuple(bounds.values()))
         stream.watermark_us = self._watermark_us
         _ = stream.output  # a query whose output cannot be is refused before anything is pushed
         self._arrow, self._schema, self._stream = table.schema, schema, stream
@@ -464,6 +437,7 @@ class Matcher:
     def _take_singles(self) -> None:
         """What takes single events of the stream; None where they take the road of batches."""
         stream, reader = self._stream, None if self._outputs else self._reader
+        reader = reader if self._slack is None else None
         self._singles = stream.one_by_one(reader) if isinstance(stream, Stream) and reader is not None else None
 
     def _settle(self) -> None:

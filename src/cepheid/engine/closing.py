@@ -12,7 +12,7 @@ from cepheid.compiler.load import closing_kernel
 from cepheid.kernels import closing_layout as at
 from cepheid.ports.slack import Closing, Grid, Guard, Int64Array, Kind, SlackPolicy
 
-REASONS = ("events", "learned", "latest", "gave up", "elapsed", "spent")
+REASONS = ("events", "learned", "latest", "gave up", "elapsed", "spent", "silent")
 """Why a window was closed, by the number of the reason."""
 
 GAVE_UP = at.GAVE_UP

@@ -14,10 +14,16 @@ NAMES = (MATCHES, TIMED_OUT, REJECTED)
 LATE = "late"
 """The output of a stream for events that came after the watermark."""
 
+CLOSED = "closed"
+"""The output that tells which windows a `cepheid.Slack` closed, and why."""
+
 HELD = "held"
 """The output of a stream that tells what it holds."""
 
-STREAM_NAMES = (*NAMES, LATE, HELD)
+STREAM_NAMES = (*NAMES, LATE, CLOSED, HELD)
+
+SLACK_NAMES = (*NAMES, LATE, CLOSED)
+"""The outputs of a table whose events may come late."""
 
 TOLD = (MATCHES, TIMED_OUT)
 """The outputs of which each call to a `cepheid.Matcher` tells."""
@@ -39,7 +45,9 @@ class Outputs:
             output, NULL for those that no event has been taken for. RETURN has no say in them.
         rejected: events that could not be placed, with the reason: malformed ones (no time, a time that cannot be
             read, no type) and those with NULL in SAME, which are in no partition.
-        late: of a stream, the events that came when the watermark had passed them; of a table, None.
+        late: the events that came when the watermark had passed them: of a stream, and of a table with ``slack=``.
+        closed: with a `cepheid.Slack`, which windows were closed when, why, and with which chance of a miss
+            (`cepheid.engine.slack.SlackReport.decisions`).
         held: of a stream on Spark, what each bucket of keys holds after a micro-batch in which it was called, for
             who watches the stream: ``bucket``; ``n_late`` events of the micro-batch that came too late;
             ``n_waiting`` events that wait for the watermark; ``n_partial_matches``; ``n_bytes``.
@@ -49,6 +57,7 @@ class Outputs:
     timed_out: Any = None
     rejected: Any = None
     late: Any = None
+    closed: Any = None
     held: Any = None
 
 

@@ -91,8 +91,8 @@ class Settings:
 DEFAULTS = Settings()
 
 
-def require_settings(settings: object) -> None:
-    """Test what stands as ``settings=``.
+def require_settings(settings: object) -> Settings:
+    """What stands as ``settings=``.
 
     Raises:
         SetupError: it is not of `Settings`.
@@ -102,3 +102,4 @@ def require_settings(settings: object) -> None:
             f"settings={settings!r} is not a cep.Settings",
             remedy="give cep.Settings(max_partial_matches=...), or leave it out",
         )
+    return settings

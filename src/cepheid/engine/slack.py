@@ -16,7 +16,7 @@ from cepheid.errors import SchemaError
 from cepheid.events.batch import EventBatch
 from cepheid.events.event_time import event_times
 from cepheid.language.bound import BoundQuery
-from cepheid.ports.slack import Grid, Int64Array, SlackPolicy
+from cepheid.ports.slack import PATIENCE, AskedSlack, Grid, Int64Array, SlackPolicy
 
 STEPS = 10
 """So often is the watermark moved in a window of WITHIN, where nothing says how often. Chosen."""
@@ -53,7 +53,7 @@ class SlackWindow:
     origin_us: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SlackReport:
     """What a slack policy did so far.
 
@@ -65,6 +65,16 @@ class SlackReport:
         n_sources: sources that have brought events.
         n_unreceived: events without a time of reception.
         n_gave_up: windows that were closed because a source had been silent for too long.
+        decisions: a pyarrow Table of what was closed in the last call: ``window_end``; ``n_windows``, where several
+            were closed for one reason (the first one's end is told); ``closed_at``, by the clock of the receiver, and
+            ``slack_us`` from the end to there; ``reason``: ``events`` from after the end have come, it is ``learned``
+            that nothing is missing, the ``latest`` moment has come, a source was silent and it ``gave up``, the delay
+            has ``elapsed``, the window was ``spent``, or every source
+            had been given up before it began (``silent``); ``p_miss``, the chance that it misses an event, NULL where
+            nothing is known; and the ``source`` that kept it open longest.
+        fitted: a pyarrow Table of the distributions by which windows are closed: ``source``, ``quantity`` (the ``gap``
+            between two events, the ``delay`` of an event), and the ``probability`` that it lies from ``least_us`` to
+            ``greatest_us``.
     """
 
     n_windows: int
@@ -74,6 +84,8 @@ class SlackReport:
     n_sources: int
     n_unreceived: int
     n_gave_up: int
+    decisions: Any
+    fitted: Any
 
     @property
     def miss_ratio(self) -> float | None:
@@ -117,15 +129,32 @@ def slack_window(bounds: Sequence[BoundQuery], every_us: int | None, resolution_
     return SlackWindow(every_us, max(every_us, size or 0))
 
 
+FITTED = pa.schema(
+    [
+        pa.field("source", pa.string()),
+        pa.field("quantity", pa.string()),
+        pa.field("least_us", pa.int64()),
+        pa.field("greatest_us", pa.int64()),
+        pa.field("probability", pa.float64()),
+    ]
+)
+"""The columns of `SlackReport.fitted`; a quantity is ``gap`` or ``delay``."""
+
+
 class SlackWatch:
-    """Follows when events were received, and says up to when a stream is complete."""
+    """Follows when events were received, and says up to when a stream is complete.
+
+    Attributes:
+        decisions: see `SlackReport`.
+        n_gave_up, gave_up_sources: of the last call: windows closed though sources were silent, and these.
+    """
 
     def __init__(
         self,
         policy: SlackPolicy,
         window: SlackWindow,
         *,
-        resolution_us: int,
+        tick_us: int,
         received: str | None,
         received_unit: str | None = None,
         per: str | None = None,
@@ -135,12 +164,12 @@ class SlackWatch:
         Args:
             policy: closes the windows of this stream alone.
             window: those.
-            resolution_us: of times; that of the window where it is finer.
+            tick_us: a tick; the slide and the origin of the windows are multiples of it.
             received: the column that says when an event was received; None where they are received when they come.
             received_unit: of numbers in that column.
             per: the column that tells sources apart; None where there is one.
         """
-        self._tick_us = math.gcd(resolution_us, window.slide_us, window.origin_us)
+        self._tick_us = tick_us
         slide, origin = window.slide_us // self._tick_us, window.origin_us // self._tick_us
         inside = 0 if window.closed else 1
         size = max(slide, -(-window.size_us // self._tick_us)) - inside
@@ -153,6 +182,7 @@ class SlackWatch:
         self._n_gave_up = 0
         self.decisions: Any = DECISIONS.empty_table()
         self.n_gave_up = 0
+        self.gave_up_sources: list[str] = []
 
     @property
     def policy(self) -> SlackPolicy:
@@ -188,7 +218,19 @@ class SlackWatch:
             n_sources=closer.n_sources,
             n_unreceived=self._n_unreceived,
             n_gave_up=self._n_gave_up,
+            decisions=self.decisions,
+            fitted=self._fitted(),
         )
+
+    def _fitted(self) -> Any:
+        rows: list[tuple[str, str, int, int, float]] = []
+        for number, name in enumerate(self.sources[: self._closer.n_sources]):
+            for quantity, bins in zip(("gap", "delay"), self.policy.fitted(number) or (), strict=False):
+                ends = (bins.least * self._tick_us, bins.greatest * self._tick_us)
+                least, greatest, chances = (one.tolist() for one in (*ends, bins.probabilities))
+                rows += [(name, quantity, *row) for row in zip(least, greatest, chances, strict=True)]
+        columns = list(zip(*rows, strict=True)) or [()] * len(FITTED)
+        return pa.table([pa.array(c, f.type) for c, f in zip(columns, FITTED, strict=True)], schema=FITTED)
 
     def take(self, batch: EventBatch, now_us: int) -> Int64Array:
         """Take events.
@@ -298,6 +340,8 @@ class SlackWatch:
         gave_up = closed.reasons == GAVE_UP
         self.n_gave_up = int(closed.counts[gave_up].sum())
         self._n_gave_up += self.n_gave_up
+        deciding = closed.sources[gave_up].tolist()
+        self.gave_up_sources = [names[source] for source in deciding if 0 <= source < len(names)]
         columns = [
             pa.array(ends * tick, pa.int64()).cast(_MOMENT),
             pa.array(closed.counts, pa.int64()),
@@ -326,3 +370,67 @@ class SlackWatch:
         self._newest_us = said["newest_us"]
         self._n_unreceived = said["n_unreceived"]
         self._n_gave_up = said["n_gave_up"]
+
+
+def watch_of(
+    slack: AskedSlack, bounds: Sequence[BoundQuery], *, received: str | None, received_unit: str | None
+) -> SlackWatch:
+    """What follows a stream of queries.
+
+    Args:
+        slack: as the user asks for it.
+        bounds: the queries.
+        received, received_unit: see `SlackWatch`.
+
+    Raises:
+        SchemaError: see `slack_window`.
+    """
+    window = slack_window(bounds, slack.every_us, slack.resolution_us)
+    tick_us = math.gcd(slack.resolution_us, window.slide_us, window.origin_us)
+    return SlackWatch(
+        slack.policy(tick_us), window, tick_us=tick_us, received=received, received_unit=received_unit, per=slack.per
+    )
+
+
+def warning_of(watch: SlackWatch) -> str | None:
+    """What a user is to be warned of after the last events that a watch took; None for nothing."""
+    if not watch.n_gave_up or watch.policy.closing.latest is not None:
+        return None
+    sources = ", ".join(dict.fromkeys(watch.gave_up_sources))
+    return (
+        f"{watch.n_gave_up} windows were closed because nothing had come from {sources} for {PATIENCE} times as long "
+        "as it ever took; give max_latency= to say how long windows may stay open"
+    )
+
+
+def k_slack(batch: EventBatch, slack_us: int) -> Int64Array:
+    """The watermark when each event came, where it follows the greatest time before it.
+
+    Args:
+        batch: its events came in the order of its rows.
+        slack_us: how much later than newer ones an event may come and still be on time.
+
+    Returns:
+        int64, by position.
+    """
+    in_arrival = np.argsort(batch.rows_of(np.arange(len(batch))), kind="stable")
+    greatest = np.maximum.accumulate(batch.time_us[in_arrival])
+    watermarks = np.empty(len(batch), np.int64)
+    watermarks[in_arrival[:1]] = BEFORE_ALL_US
+    watermarks[in_arrival[1:]] = greatest[:-1] - slack_us - 1
+    return watermarks
+
+
+def punctual(batch: EventBatch, watermarks_us: Int64Array) -> tuple[EventBatch, Any]:
+    """The events of a table that came on time, and a pyarrow Table of those that were late, as they came.
+
+    Args:
+        batch: as it was read.
+        watermarks_us: int64, by position: the watermark when each came.
+    """
+    late = batch.time_us <= watermarks_us
+    if not late.any():
+        return batch, batch.table.slice(0, 0)
+    rows = batch.rows_of(np.arange(len(batch)))
+    on_time = EventBatch(batch.table, batch.schema, batch.time_us[~late], rows[~late], batch.rejected)
+    return on_time, batch.table.take(pa.array(np.sort(rows[late])))

@@ -30,6 +30,7 @@ from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.errors import NotSupportedError
 from cepheid.events.arrow_memory import texts_of
 from cepheid.events.batch import EventBatch
+from cepheid.events.column import Int64Array
 from cepheid.events.reorder import ReorderBuffer, parted
 from cepheid.events.schema import Schema
 from cepheid.events.single import EventReader
@@ -123,16 +124,18 @@ class Stream:
         """
         return output_schema(self._bound, _events_of(self._bound, self._events))
 
-    def push(self, batch: EventBatch) -> Any:
+    def push(self, batch: EventBatch, watermarks_us: Int64Array | None = None) -> Any:
         """Take events.
 
         Args:
             batch: as it was read; all of its rows count as arrived, rejected ones too.
+            watermarks_us: int64, by position: the watermark when each event came, where it moved in between.
 
         Returns:
             A pyarrow Table of those that are late (SEMANTICS 7.1) and go into no match, in the order of arrival.
         """
-        on_time, late = parted(batch, self.watermark_us, self.n_arrived, self.columns(batch.table, batch.schema))
+        watermarks = self.watermark_us if watermarks_us is None else np.maximum(watermarks_us, self.watermark_us)
+        on_time, late = parted(batch, watermarks, self.n_arrived, self.columns(batch.table, batch.schema))
         self.n_arrived += batch.table.num_rows
         self.n_late += late.num_rows
         self._stages[0].buffer.add(on_time)

@@ -19,7 +19,7 @@ from cepheid.engine.snapshot import events_of_table, packed, table_of_events
 from cepheid.engine.stream import Stream
 from cepheid.engine.together import worth_routing
 from cepheid.engine.watermark import BEFORE_ALL_US
-from cepheid.errors import CepheidError
+from cepheid.errors import CepheidError, QueryError
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
 from cepheid.events.reorder import ReorderBuffer, parted, taken
@@ -83,11 +83,12 @@ class Streams:
                 found[name] = stream.output
         return found
 
-    def push(self, batch: EventBatch) -> Any:
+    def push(self, batch: EventBatch, watermarks_us: Int64Array | None = None) -> Any:
         """Take events; see `Stream.push`."""
         wanted = {column for stream in self._streams.values() for column in stream.columns(batch.table, batch.schema)}
         columns = [column for column in batch.table.column_names if column in wanted]
-        on_time, late = parted(batch, self.watermark_us, self.n_arrived, columns)
+        watermarks = self.watermark_us if watermarks_us is None else np.maximum(watermarks_us, self.watermark_us)
+        on_time, late = parted(batch, watermarks, self.n_arrived, columns)
         self.n_arrived += batch.table.num_rows
         self.n_late += late.num_rows
         self._buffer.add(on_time)
@@ -244,3 +245,20 @@ def _is_narrowed(plan: CompiledPlan) -> bool:
     """Whether a query needs no events but those that its elements take; sessions that run again keep others, too."""
     counts = plan.hooks is not None and plan.hooks.tells_cells  # places, before any filter
     return reason_not_carried(plan) is None and can_be_routed(plan) and not counts
+
+
+def policies_by_name(
+    policy: PairPolicy | Mapping[str, PairPolicy] | None, bounds: Mapping[str, BoundQuery]
+) -> Mapping[str, PairPolicy]:
+    """The policies of the queries of a set that have one.
+
+    Raises:
+        QueryError: they are not given by names of queries.
+    """
+    policies = policy if isinstance(policy, Mapping) else {}
+    if set(policies) - set(bounds) or (policy is not None and policies is not policy):
+        raise QueryError(
+            "policy= of a set gives policies by the names of queries",
+            remedy=f"give a dict with some of {', '.join(bounds)}",
+        )
+    return policies

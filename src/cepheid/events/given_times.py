@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
+from time import time_ns
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.errors import DataError, SchemaError
 from cepheid.events.event_time import event_times
+from cepheid.events.lengths import length_us
 from cepheid.events.schema import TIME_UNITS
 
 
@@ -65,3 +67,17 @@ def duration_us(slack: timedelta | int | float, unit: str | None) -> int:
     if us < 0:
         raise SchemaError(f"slack={slack} is negative", remedy="give 0 or more, or None")
     return us
+
+
+def slack_us(slack: timedelta | str | int | float, unit: str | None) -> int:
+    """The length of a slack, us: a text (``"5 s"``), or what `duration_us` takes.
+
+    Raises:
+        SchemaError: as of `duration_us`.
+    """
+    return length_us(slack, "slack") if isinstance(slack, str) else duration_us(slack, unit)
+
+
+def clock_us() -> int:
+    """The time on the clock of this machine, us since the epoch."""
+    return time_ns() // 1_000

@@ -73,12 +73,14 @@ def batch_bytes(batch: EventBatch) -> int:
     return int(batch.table.nbytes) + sum(array.nbytes for array in arrays if array is not None)
 
 
-def parted(batch: EventBatch, watermark_us: int, n_arrived: int, columns: list[str]) -> tuple[EventBatch, Any]:
+def parted(
+    batch: EventBatch, watermark_us: int | Int64Array, n_arrived: int, columns: list[str]
+) -> tuple[EventBatch, Any]:
     """Events of a stream, those that are on time apart from those that are late (SEMANTICS 7.1).
 
     Args:
         batch: as it was read.
-        watermark_us: events up to this time are late, us.
+        watermark_us: events up to this time are late, us; one for all, or for each event, by its position.
         n_arrived: rows that came before it.
         columns: those to hold of the events that are on time.
 

@@ -72,6 +72,7 @@ from cepheid.kernels.closing_layout import (
     RECORDS,
     RESERVE,
     RULE_AT,
+    SILENT,
     SILENT_AT,
     SIZE,
     SLACK_SUM,
@@ -130,8 +131,8 @@ def _look(end: int, state: Ints, sources: Ints, edges: Ints, waits: Ints) -> int
     for source in range(state[N_SOURCES]):
         fields = source * SOURCE_FIELDS
         last = sources[at(fields + LAST)]
-        if last == BEFORE:
-            continue
+        if last == BEFORE or last + sources[at(fields + GIVE_UP)] < end - state[SLIDE] + 1:
+            continue  # it was given up before the window began
         own = _rule_at(source, end, state, sources, edges, waits)
         if own == UNKNOWN:
             return ASK_WAIT
@@ -252,7 +253,7 @@ def _close_until(
                     return code
             due, reason = state[CERTAIN_AT], GAVE_UP
             if due == BEFORE:
-                reason = BY_EVENTS
+                reason = BY_EVENTS if state[DECIDING] >= 0 else SILENT
             elif state[KIND] != BY_EVENT and state[RULE_AT] < due and not _is_held_back(0, state):
                 due, reason = state[RULE_AT], LEARNED
                 if state[SPENDS] == 1 and due > max(now, earliest) and not _is_held_back(RESERVE, state):
@@ -266,8 +267,8 @@ def _close_until(
                 due, reason = latest, TOO_LATE
             when = max(due, now, earliest)
             # With every source silent for long, nothing keeps the windows that follow open either.
-            quiet = state[SILENT_AT] if reason == LEARNED else due
-            if (reason == LEARNED or reason == GAVE_UP) and quiet < earliest and earliest >= now and when <= limit:
+            alone = reason == SILENT or (reason == LEARNED and state[SILENT_AT] < earliest)
+            if alone and earliest >= now and when <= limit:
                 n, every = (limit - when) // slide + 1, slide
         if when > limit:
             return DONE

@@ -96,6 +96,7 @@ TOO_LATE = 2  # the greatest slack, or the allowance
 GAVE_UP = 3  # a source was silent for too long
 ELAPSED = 4  # the delay has passed
 SPENT = 5  # the budget allows a miss
+SILENT = 6  # no source speaks any more
 
 # --- return codes -------------------------------------------------------------------------------------------
 DONE = 0

@@ -22,8 +22,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheid.stats.frequencies import Bins
+
 Int64Array = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
+
+
+PATIENCE = 10
+"""A source that has been silent for so many times the longest that it ever took is no longer waited for. Chosen."""
 
 
 class Kind(Enum):
@@ -156,10 +162,37 @@ class SlackPolicy(Protocol):
         """
         ...
 
+    def fitted(self, source: int) -> tuple[Bins, Bins] | None:
+        """What windows are closed by: the gaps between the events of a source, and their delays, ticks; or None."""
+        ...
+
     def said(self) -> dict[str, Any]:
         """All that it has learned, as JSON can say it."""
         ...
 
     def restore(self, said: dict[str, Any]) -> None:
         """Go on from what `said` gave."""
+        ...
+
+
+class AskedSlack(Protocol):
+    """What a user sets (`cepheid.Slack`)."""
+
+    @property
+    def per(self) -> str | None:
+        """The column that tells sources apart."""
+        ...
+
+    @property
+    def every_us(self) -> int | None:
+        """From one end of a window to the next, us, where the query does not say."""
+        ...
+
+    @property
+    def resolution_us(self) -> int:
+        """Of times, us."""
+        ...
+
+    def policy(self, tick_us: int) -> SlackPolicy:
+        """A policy for one stream, with ticks of so many us."""
         ...

@@ -64,6 +64,9 @@ class Baseline:
         heard = (lasts > ends[:, None]).all(axis=1)
         return np.where(heard, 0.0, np.nan)
 
+    def fitted(self, source: int) -> None:
+        """See `SlackPolicy`; nothing is learned."""
+
     def said(self) -> dict[str, Any]:
         """See `SlackPolicy`."""
         return {"sources": self._sources.said()}

@@ -10,6 +10,7 @@ import numpy as np
 from cepheid.policies.slack.delays import DelayModel
 from cepheid.policies.slack.sources import NONE_YET, Sources
 from cepheid.ports.slack import Closing, Float64Array, Grid, Int64Array, Learned
+from cepheid.stats.frequencies import Bins
 
 Estimator = Literal["next event", "silence"]
 
@@ -150,6 +151,11 @@ class ProbSlack:
                 chance = model.p_missing(ahead, elapsed) if given else model.p_miss(ahead, elapsed)
                 none_missed[open_] *= 1 - chance
         return 1 - none_missed
+
+    def fitted(self, source: int) -> tuple[Bins, Bins] | None:
+        """See `SlackPolicy`."""
+        model = self._models[source] if source < len(self._models) else None
+        return None if model is None else (model.gaps, model.delays)
 
     def said(self) -> dict[str, Any]:
         """See `SlackPolicy`."""

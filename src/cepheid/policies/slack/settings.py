@@ -164,18 +164,18 @@ class Slack:
         """A window is closed at its end and the mean delay of events so far; of sources, the greatest (BL-AD)."""
         return cls("average delay", per=per, every_us=None if every is None else _some(every, "every"))
 
-    def policy(self, resolution_us: int) -> SlackPolicy:
-        """The policy for one stream, whose ticks are so many us."""
-        latest = None if self.max_latency_us is None else self.max_latency_us // resolution_us
+    def policy(self, tick_us: int) -> SlackPolicy:
+        """A policy for one stream, with ticks of so many us."""
+        latest = None if self.max_latency_us is None else self.max_latency_us // tick_us
         if self.how == "fixed delay":
-            return Baseline(Closing(Kind.DELAY, delay=-(-self.delay_us // resolution_us)))
+            return Baseline(Closing(Kind.DELAY, delay=-(-self.delay_us // tick_us)))
         if self.how == "average delay":
             return Baseline(Closing(Kind.MEAN_DELAY))
         if self.how == "event driven":
             return Baseline(Closing(Kind.EVENTS, latest=latest))
         if self.how == "latency budget":
             assert self.mean_latency_us is not None
-            allowance = self.mean_latency_us // resolution_us
+            allowance = self.mean_latency_us // tick_us
             return ProbSlack(Closing(Kind.LEARNED, latest=latest, allowance=allowance), self.fitting)
         closing = Closing(Kind.LEARNED, latest=latest, guard=Guard.BUDGET, budget=self.miss_ratio, spends=self.spend)
         return ProbSlack(closing, self.fitting)
@@ -210,3 +210,21 @@ def _fitting(fit: object, period: object, warm_up: object, estimator: object) ->
     assert isinstance(warm_up, int)
     n_stretches = 1 if fit == "jumping" else min(N_STRETCHES, period)
     return Fitting(period, min(warm_up, period), n_stretches, "silence" if estimator == "silence" else "next event")
+
+
+def received_column(received: object, slack: object) -> str | None:
+    """The column that says when events were received, as it was given.
+
+    Raises:
+        SetupError: it is no name, or nothing reads it.
+    """
+    if received is None:
+        return None
+    if not isinstance(received, str) or not received:
+        raise SetupError(f"received={received!r} is not the name of a column", remedy="name one, or leave it out")
+    if not isinstance(slack, Slack):
+        raise SetupError(
+            f"received={received!r} is given, and no cep.Slack reads it",
+            remedy="give slack=cep.Slack.probabilistic(...), or leave received= out",
+        )
+    return received

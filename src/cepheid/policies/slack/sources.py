@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheid.ports.slack import Grid
+from cepheid.ports.slack import PATIENCE, Grid
 from cepheid.stats.frequencies import LatestStretches
 
 Int64Array = NDArray[np.int64]
-
-PATIENCE = 10
-"""A source that has been silent for so many times the longest that it ever took is no longer waited for. Chosen."""
 
 NONE_YET = -(1 << 61)
 

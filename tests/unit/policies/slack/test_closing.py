@@ -120,6 +120,7 @@ def test_a_source_that_falls_silent_is_given_up() -> None:
     after = closer.until(10_000)
     # Ten times (10 + 2) after its last event, at 100, it is no longer waited for.
     assert [int(after.at[0]), REASONS[after.reasons[0]]] == [220, "gave up"]
+    assert REASONS[after.reasons[-1]] == "silent"  # windows that began when it had been given up
     assert np.isnan(after.risks[0])
     assert closer.closed_to == 10_000 + 20 - 20
     assert int(after.counts.sum()) == 500 - 4
