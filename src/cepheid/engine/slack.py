@@ -190,6 +190,11 @@ class SlackWatch:
         return self._closer.policy
 
     @property
+    def newest_us(self) -> int:
+        """When the last event was received, us; the least int64 for none."""
+        return self._newest_us
+
+    @property
     def tick_us(self) -> int:
         """A tick, us."""
         return self._tick_us

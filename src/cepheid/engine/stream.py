@@ -25,6 +25,7 @@ from cepheid.engine.output_schema import output_schema, time_type, timed_out_sch
 from cepheid.engine.sampling import MOST_EVENTS
 from cepheid.engine.session import prepare
 from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.slack import SlackWatch
 from cepheid.engine.snapshot import events_of_table, packed, table_of_events
 from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.errors import NotSupportedError
@@ -66,6 +67,7 @@ class Stream:
             after the end of the input.
         n_arrived: rows that were pushed.
         n_late: events among them that came at or before the watermark.
+        watch: what closes its windows, where a slack policy does; kept here, and used by who pushes.
         adapting: watches the events of the query itself, where its evaluation plan is to be chosen; else None.
     """
 
@@ -95,6 +97,7 @@ class Stream:
         self.watermark_us = BEFORE_ALL_US
         self.n_arrived = 0
         self.n_late = 0
+        self.watch: SlackWatch | None = None
         self._bound = bound
         self._settings = settings
         self._timed_out = timed_out

@@ -15,6 +15,7 @@ from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
+from cepheid.policies.slack.settings import Slack
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 from cepheid.spark import batch
 from cepheid.spark.frames import Events, events_of, events_of_types
@@ -25,9 +26,11 @@ from cepheid.spark.streams.detect import detect_stream
 from cepheid.spark.streams.given import (
     Columns,
     are_streams,
+    delay_given,
     named_columns,
     query_of_stream,
     refuse_what_is_for_streams,
+    stream_slack,
     streamed_events,
 )
 
@@ -50,6 +53,8 @@ def detect(
     settings: Settings = ...,
     watermark: Length | None = None,
     idle_flush: Length | None = None,
+    slack: Length | Slack | None = None,
+    received: str | None = None,
 ) -> DataFrame: ...
 
 
@@ -71,6 +76,8 @@ def detect(
     settings: Settings = ...,
     watermark: Length | None = None,
     idle_flush: Length | None = None,
+    slack: Length | Slack | None = None,
+    received: str | None = None,
 ) -> Detected: ...
 
 
@@ -92,6 +99,8 @@ def detect(
     settings: Settings = ...,
     watermark: Length | None = None,
     idle_flush: Length | None = None,
+    slack: Length | Slack | None = None,
+    received: str | None = None,
 ) -> Outputs: ...
 
 
@@ -113,6 +122,8 @@ def detect(
     settings: Settings = ...,
     watermark: Length | None = None,
     idle_flush: Length | None = None,
+    slack: Length | Slack | None = None,
+    received: str | None = None,
 ) -> DetectedOutputs: ...
 
 
@@ -133,6 +144,8 @@ def detect(
     settings: Settings = DEFAULTS,
     watermark: Length | None = None,
     idle_flush: Length | None = None,
+    slack: Length | Slack | None = None,
+    received: str | None = None,
 ) -> DataFrame | Detected | Outputs | DetectedOutputs:
     """The matches of a pattern query in the events of a DataFrame (or of several), batch or streaming.
 
@@ -175,6 +188,9 @@ def detect(
             the delay of the `withWatermark` that was called on the time column.
         idle_flush: for streams: when nothing has moved the watermark for so long, it goes on with the wall clock, so
             that what is open is decided. None: it stands still until there are events.
+        slack: for streams: the same as ``watermark``; or a `cepheid.Slack`, by which the windows of each bucket are
+            closed. Then ``closed`` is an output, too.
+        received: the column that says when an event was received, which a `cepheid.Slack` goes by.
 
     Returns:
         One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
@@ -205,6 +221,8 @@ def detect(
     given: Columns = {"time": time, "time_unit": time_unit, "type": type, "order": names}
     if are_streams(events):
         one = query_of_stream(read, observation)
+        closing = stream_slack(slack, received, watermark, time_unit)
+        watermark = delay_given(slack, watermark)
         asked = None if outputs is None else asked_outputs(outputs, STREAM_NAMES)
         streamed = streamed_events(events, given, watermark=watermark, idle_flush=idle_flush)
         bound = bind_to(streamed.events, one, parameters or {}, catalog_with(catalog, queries))
@@ -215,9 +233,14 @@ def detect(
             asked=asked,
             n_buckets=partitions,
             settings=settings,
-            described_by={"the_parameters": sorted((parameters or {}).items()), **named_columns(given)},
+            described_by={
+                "the_parameters": sorted((parameters or {}).items()),
+                **named_columns(given),
+                **({} if closing is None else {"the_slack": closing}),
+            },
+            slack=closing,
         )
-    refuse_what_is_for_streams(watermark, idle_flush)
+    refuse_what_is_for_streams(watermark, idle_flush, slack, received)
     asked = None if outputs is None else asked_outputs(outputs)
     source = events_of_types(events, **given) if isinstance(events, Mapping) else events_of(events, **given)
     known = catalog_with(catalog, queries)

@@ -23,15 +23,21 @@ class Heard:
     Attributes:
         greatest_us: for each source, the greatest event time that it brought; None for no event.
         beat_us: the time on the wall clock, where the batch has a beat of it; else None.
+        received_us: when the last of its events was received, where that is asked for; else None.
     """
 
     greatest_us: tuple[int | None, ...]
     beat_us: int | None = None
+    received_us: int | None = None
 
     def and_also(self, other: Heard) -> Heard:
         """What two parts of a micro-batch say together."""
         pairs = zip(self.greatest_us, other.greatest_us, strict=True)
-        return Heard(tuple(_greater(*pair) for pair in pairs), _greater(self.beat_us, other.beat_us))
+        return Heard(
+            tuple(_greater(*pair) for pair in pairs),
+            _greater(self.beat_us, other.beat_us),
+            _greater(self.received_us, other.received_us),
+        )
 
 
 @dataclass(frozen=True)

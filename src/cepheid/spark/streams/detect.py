@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from cepheid.engine.outputs import HELD, LATE, MATCHES, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED, TIMED_OUT
 from cepheid.engine.settings import Settings
 from cepheid.engine.stream import Stream
-from cepheid.errors import NotSupportedError
+from cepheid.errors import NotSupportedError, SchemaError
 from cepheid.events.schema import Schema
 from cepheid.events.types import TEXT
 from cepheid.language.bound import BoundQuery
@@ -32,6 +32,7 @@ from cepheid.spark.pushdown import Source
 from cepheid.spark.rejected import rejected_columns
 from cepheid.spark.shipment import through
 from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of, labels
+from cepheid.spark.streams.closing import CLOSED_COLUMNS, StreamSlack
 from cepheid.spark.streams.delay import after_the_watermark, never_dropped
 from cepheid.spark.streams.given import StreamedEvents
 from cepheid.spark.streams.outputs import StreamOutputs
@@ -53,6 +54,7 @@ def detect_stream(
     settings: Settings,
     described_by: Mapping[str, object],
     policy: Callable[[], PairPolicy] | None = None,
+    slack: StreamSlack | None = None,
 ) -> DataFrame | StreamOutputs:
     """The matches of a bound query, its parameters filled in, in streams; see `cepheid.spark.detect.detect`.
 
@@ -65,8 +67,16 @@ def detect_stream(
         described_by: what else the state depends on, by name.
         policy: makes the policy of each bucket, which looks at pairs of events and partial matches. Where it tells them
             apart by their places, all events of a key travel, as places are counted before any filter.
+        slack: closes windows; then all events travel, as each says something of the time.
     """
     outputs = asked or frozenset({MATCHES})
+    if slack is not None:
+        slack.watch(bound)  # what cannot be followed is refused before anything runs
+    elif CLOSED in outputs:
+        raise SchemaError(
+            "the output closed tells which windows a policy closed, and slack= is none",
+            remedy="give slack=cep.Slack.probabilistic(...), or ask for other outputs",
+        )
     if TIMED_OUT in outputs:
         raise NotSupportedError(
             "a stream cannot tell what timed out yet",
@@ -79,7 +89,8 @@ def detect_stream(
     source = Source(spark.StructType(whole.spark.fields))
     keys = _keys(bound, source)
     # Late and rejected events are shown whole, and with FROM the inner query reads what this one does not name.
-    narrow = bound.inner is None and outputs <= {MATCHES, HELD}
+    # A slack policy reads columns that the query does not.
+    narrow = bound.inner is None and slack is None and outputs <= {MATCHES, HELD}
     pruned, (kept,) = batch.pruned(whole, [bound if narrow else replace(bound, returns=())])
     if not narrow:
         kept = bound
@@ -105,6 +116,7 @@ def detect_stream(
         labels(n_buckets),
         n_sources=len(streamed.sources),
         beats=streamed.idle_us is not None,
+        received=None if slack is None else slack.received,
     )
     step = BucketStep(
         kept,
@@ -124,12 +136,13 @@ def detect_stream(
         idle_us=streamed.idle_us,
         sources=streamed.sources,
         # With beats there is something in every micro-batch, and each bucket is called in it.
-        deadlines=streamed.idle_us is None,
+        deadlines=streamed.idle_us is None and slack is None,
         tie_keys=None if whole.events.order else () if keys is None else keys.names,
         settings=settings,
         policy=policy,
+        slack=slack,
     )
-    placed = _placed(streamed, bound, keys, n_buckets, outputs, all_events=_counts_places(policy))
+    placed = _placed(streamed, bound, keys, n_buckets, outputs, all_events=_counts_places(policy) or slack is not None)
     found = _stepped(_packed(placed, pruned.spark.names, packing), step, streamed.delays_us)
     rows = through(found, Unpacking(output), declared)
     return rows if asked is None else StreamOutputs.of(rows, {name: names[name].names for name in names})
@@ -174,6 +187,8 @@ def _results(
         columns[LATE] = nullable
     if REJECTED in outputs:
         columns[REJECTED] = rejected_columns(nullable)
+    if CLOSED in outputs:
+        columns[CLOSED] = batch.declared_schema(CLOSED_COLUMNS)[0]
     if HELD in outputs:
         columns[HELD] = spark.StructType([spark.StructField(name, spark.LongType(), True) for name in HELD_COLUMNS])
     if not tagged:

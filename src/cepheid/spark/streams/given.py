@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypedDict
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.policies.slack.settings import Slack, received_column
 from cepheid.query import Query, QuerySet
 from cepheid.spark.frames import Events, union_of_types
 from cepheid.spark.schema import frame_schema, frame_schema_by_type
+from cepheid.spark.streams.closing import StreamSlack
 from cepheid.spark.streams.delay import EVENT_TIME, Length, length_us, watermarked
 from cepheid.spark.streams.packs import SOURCE
 
@@ -86,18 +89,48 @@ def query_of_stream(query: Query | QuerySet, observation: Observation | None) ->
     return query
 
 
-def refuse_what_is_for_streams(watermark: object, idle_flush: object) -> None:
+def refuse_what_is_for_streams(watermark: object, idle_flush: object, slack: object, received: object) -> None:
     """Refuse what `cepheid.detect` takes for streams alone.
 
     Raises:
         SchemaError: it is given.
     """
-    for name, value in (("watermark", watermark), ("idle_flush", idle_flush)):
+    given = {"watermark": watermark, "idle_flush": idle_flush, "slack": slack, "received": received}
+    for name, value in given.items():
         if value is not None:
             raise SchemaError(
                 f"{name}= is for streams, and the events are a batch DataFrame, whose end is known",
                 remedy="leave it out, or read the events with spark.readStream",
             )
+
+
+def delay_given(slack: Length | Slack | None, watermark: Length | None) -> Length | None:
+    """How late events may be: as ``watermark=`` says, or ``slack=``; nothing where a slack policy closes windows."""
+    if isinstance(slack, Slack):
+        return timedelta(0)
+    return watermark if slack is None else slack
+
+
+def stream_slack(
+    slack: Length | Slack | None, received: str | None, watermark: Length | None, time_unit: str | None
+) -> StreamSlack | None:
+    """The slack policy of a stream; None for none.
+
+    Raises:
+        SchemaError: both ``slack`` and ``watermark`` are given; nothing says when events were received.
+        SetupError: ``received`` is given without a policy that reads it.
+    """
+    if slack is not None and watermark is not None:
+        raise SchemaError("slack= and watermark= are given", remedy="leave one of them out")
+    column = received_column(received, slack)
+    if not isinstance(slack, Slack):
+        return None
+    if column is None:
+        raise SchemaError(
+            "a cep.Slack goes by when events were received, and no column of the stream says that",
+            remedy="name it: received= (of Kafka: kafka_time)",
+        )
+    return StreamSlack(slack, column, time_unit)
 
 
 def streamed_events(

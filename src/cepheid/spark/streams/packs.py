@@ -47,6 +47,7 @@ class Packing:
         labels: for each bucket its key.
         n_sources: streams that the events come from.
         beats: rows may be beats of the wall clock.
+        received: the column that says when an event was received, in the same unit; None where nobody asks.
     """
 
     columns: Any
@@ -56,6 +57,7 @@ class Packing:
     labels: tuple[int, ...]
     n_sources: int = 1
     beats: bool = False
+    received: str | None = None
 
     @property
     def packed(self) -> Any:
@@ -89,7 +91,8 @@ class Packing:
         if self.n_sources > 1:
             sources = table.column(SOURCE).to_numpy()
             of_source = [good & (sources == number) for number in range(self.n_sources)]
-        heard = Heard(tuple(_greatest(times.values[which]) for which in of_source), beat_us)
+        greatest = tuple(_greatest(times.values[which]) for which in of_source)
+        heard = Heard(greatest, beat_us, self._received(table))
         buckets = table.column(BUCKET).to_numpy()
         n_buckets = len(self.labels)
         events = self._events(table)
@@ -109,6 +112,12 @@ class Packing:
         return pa.RecordBatch.from_arrays(
             [pa.array(self.labels, pa.int32()), pa.array(payloads, pa.binary())], schema=_PACKED
         )
+
+    def _received(self, table: Any) -> int | None:
+        if self.received is None:
+            return None
+        read = event_times(table.column(self.received), self.time_unit, self.received)
+        return _greatest(read.values if read.bad is None else read.values[~read.bad])
 
     def _events(self, table: Any) -> Any:
         columns = [
@@ -142,7 +151,10 @@ class Part:
 
 def pack(heard: Heard, first_us: int, events: Any) -> bytes:
     """One pack as bytes; the record batch begins where Arrow wants it to."""
-    head = json.dumps({"greatest_us": heard.greatest_us, "beat_us": heard.beat_us, "first_us": first_us}).encode()
+    said = {"greatest_us": heard.greatest_us, "beat_us": heard.beat_us, "first_us": first_us}
+    if heard.received_us is not None:
+        said["received_us"] = heard.received_us
+    head = json.dumps(said).encode()
     start = -(-(len(head) + 4) // _ALIGNED_BYTES) * _ALIGNED_BYTES
     begin = len(head).to_bytes(4, "little") + head
     if events is None:
@@ -154,7 +166,7 @@ def unpack(payload: bytes, schema: Any) -> Part:
     """What `pack` was given; the events lie in ``payload`` and are not copied."""
     n_bytes = int.from_bytes(payload[:4], "little")
     head = json.loads(payload[4 : 4 + n_bytes])
-    heard = Heard(tuple(head["greatest_us"]), head["beat_us"])
+    heard = Heard(tuple(head["greatest_us"]), head["beat_us"], head.get("received_us"))
     start = -(-(n_bytes + 4) // _ALIGNED_BYTES) * _ALIGNED_BYTES
     events = None
     if len(payload) > start:

@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.outputs import HELD, LATE, MATCHES, REJECTED
+from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
@@ -29,6 +29,7 @@ from cepheid.spark.operator import OUTPUT_BATCH_ROWS, as_declared
 from cepheid.spark.rejected import reasons_of, told
 from cepheid.spark.streams import packs, state
 from cepheid.spark.streams.clock import Clock, Heard, reported_us
+from cepheid.spark.streams.closing import Closings, StreamSlack
 
 _log = logging.getLogger("cepheid.spark")
 
@@ -55,6 +56,7 @@ class BucketStep:
         settings: how much may be held in a bucket.
         policy: makes the policy of a bucket, which looks at pairs of events and partial matches; None for none. It goes
             to the executors with the step, and what a policy `Remembers` is kept in the state.
+        slack: closes the windows of each bucket; None where the watermark follows the events by their delays.
     """
 
     bound: BoundQuery
@@ -71,6 +73,7 @@ class BucketStep:
     tie_keys: tuple[str, ...] | None = None
     settings: Settings = DEFAULTS
     policy: Callable[[], PairPolicy] | None = None
+    slack: StreamSlack | None = None
 
     def __call__(self, run: bytes, bucket: int, payloads: Sequence[bytes], group: Any) -> Iterator[bytes]:
         """One bucket in one micro-batch.
@@ -93,26 +96,33 @@ class BucketStep:
             state.require_same(kept.asked, self.asked)
         stream = self._stream(kept, (run, bucket))
         reported_ms = group.getCurrentWatermarkMs()
-        stream.watermark_us = max(stream.watermark_us, reported_us(reported_ms))
+        closings = None if stream.watch is None else Closings(stream.watch)
+        if closings is None:
+            stream.watermark_us = max(stream.watermark_us, reported_us(reported_ms))
         parts = [packs.unpack(payload, self.packed) for payload in payloads]
         found = {}
         n_late = stream.n_late
         if any(part.events is not None for part in parts):
             batch = read_events(packs.table_of(parts, self.packed), self.schema)
             self._tell_ties(batch)
-            late = stream.push(batch)
+            late = stream.push(batch, None if closings is None else closings.take(batch))
             found[LATE] = self._late(late)
             found[REJECTED] = self._rejected(batch)
         clock = Clock.of(len(self.delays_us)) if kept is None else kept.clock
         heard = reduce(Heard.and_also, [p.heard for p in parts], Heard((None,) * len(self.delays_us)))
         clock = clock.after(heard, reported_ms, self.delays_us)
         n_dropped = stream.n_dropped
-        found[MATCHES] = stream.advance(clock.watermark_us(reported_ms, self.idle_us))
+        if closings is None:
+            reached_us = clock.watermark_us(reported_ms, self.idle_us)
+        else:
+            reached_us = closings.until(heard, clock, self.idle_us)
+            found[CLOSED] = closings.table(bucket)
+        found[MATCHES] = stream.advance(reached_us)
         self._tell(stream, clock, stream.n_dropped - n_dropped)
         if HELD in self.outputs:
             found[HELD] = _held(bucket, stream, stream.n_late - n_late)
         token = uuid4().hex
-        group.update((state.written(state.Kept(self.asked, token, clock, stream.snapshot({}))),))
+        group.update((state.written(state.Kept(self.asked, token, clock, _snapshot(stream))),))
         if self.deadlines and not stream.is_empty:
             group.setTimeoutTimestamp(max(1, reported_ms))
         state.WARM.put((run, bucket), token, stream)
@@ -126,9 +136,13 @@ class BucketStep:
             return warm
         policy = None if self.policy is None else self.policy()
         stream = Stream(self.bound, self.columns, self.settings, policy)
+        if self.slack is not None:
+            stream.watch = self.slack.watch(self.bound)
         if kept is not None:
             said, tables = unpacked(kept.snapshot)
             stream.restore(said, tables, self.schema)
+            if stream.watch is not None:
+                stream.watch.restore(said["slack"])
         return stream
 
     def _late(self, late: Any) -> Any:
@@ -196,6 +210,10 @@ class BucketStep:
             table = _tagged(name, table, self.tagged)
         for batch in table.combine_chunks().to_batches(max_chunksize=OUTPUT_BATCH_ROWS):
             yield bytes(batch.serialize())
+
+
+def _snapshot(stream: Stream) -> bytes:
+    return stream.snapshot({} if stream.watch is None else {"slack": stream.watch.said()})
 
 
 def _held(bucket: int, stream: Stream, n_late: int) -> Any:
