@@ -42,7 +42,7 @@ def operands_of(expression: Expression) -> tuple[tuple[tuple[str, At], ...], tup
     """The events and the aggregates that an expression reads, each once."""
     events: dict[tuple[str, At], None] = {}
     aggregates: dict[Aggregate, None] = {}
-    for node in _read(expression):
+    for node in values_read(expression):
         if isinstance(node, Aggregate):
             aggregates[node] = None
         else:
@@ -51,9 +51,10 @@ def operands_of(expression: Expression) -> tuple[tuple[tuple[str, At], ...], tup
     return tuple(events), tuple(aggregates)
 
 
-def _read(node: Expression) -> Iterator[Attribute | Aggregate]:
+def values_read(node: Expression) -> Iterator[Attribute | Aggregate]:
+    """The attributes and aggregates of an expression; what stands in an aggregate is not among them."""
     if isinstance(node, Attribute | Aggregate):
         yield node
         return
     for child in children(node):
-        yield from _read(child)  # type: ignore[arg-type]
+        yield from values_read(child)  # type: ignore[arg-type]

@@ -55,14 +55,15 @@ def laid_out(
     header[k.P_TELLS] = automaton.tells_timed_out and (
         k.TELLS_ALL if forks and automaton.ambiguous and not automaton.mixed else k.TELLS_TIMED_OUT
     )
-    header[k.P_ONE_START] = int(not (forks or automaton.mixed))
-    header[k.P_MIXED] = int(automaton.mixed)
+    header[k.P_ONE_START] = int(not (forks or automaton.runs_fork))
+    header[k.P_MIXED] = int(automaton.runs_fork)
+    header[k.P_CHAIN] = registers_at + registers.n_ints - 1 if automaton.postpones else -1
     if automaton.skips:
         header[k.P_LOGS] = k.LOGS_ROWS if automaton.logs_rows else k.LOGS_RUNS
     header[k.P_N_REALS] = registers.n_floats
-    many = forks or automaton.mixed
+    many = forks or automaton.runs_fork
     fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if many else 1 for row in tables[k.P_LISTS]]
-    header[k.P_FANOUT] = max(1, *fanouts) * (2 if automaton.mixed else 1)
+    header[k.P_FANOUT] = max(1, *fanouts) * (2 if automaton.mixed else 1) + int(automaton.postpones)
     if automaton.strict:
         header[k.P_RUN_FIELD] = k.ITEM_TO
         header[k.P_FANOUT] = max(2 * len(state.ends) + 1 for state in automaton.states)

@@ -53,16 +53,16 @@ class Needs:
 
 
 Flags: TypeAlias = tuple[str, ...]
-"""The flags of `kernels.hooks` that are set in a kernel, in the order of the alphabet."""
+"""The flags of `kernels.hooks` and `kernels.open_predicates` that are set in a kernel, in the order of the alphabet."""
 
 _FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
-    ("advance", "advance"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
+    ("advance", "advance"): frozenset({"COUNTED", "GUARDED", "OBSERVED", "POSTPONES"}),
     ("advance_chain", "advance_chain"): frozenset({"GUARDED"}),
     ("advance_strict", "advance_strict"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_strict", "fire_strict"): frozenset({"OBSERVED"}),
     ("advance_keyed", "advance_keyed"): frozenset({"OF_TWO", "OF_THREE", "OF_FOUR"}),
     ("endings", "accepts"): frozenset({"COUNTED", "OBSERVED"}),
-    ("endings", "fire"): frozenset({"COUNTED", "OBSERVED"}),
+    ("endings", "fire"): frozenset({"COUNTED", "OBSERVED", "POSTPONES"}),
     ("scattered", "fire_scattered"): frozenset({"COUNTED", "OBSERVED"}),
     ("absences", "free_of"): frozenset({"COUNTED"}),
 }

@@ -59,8 +59,8 @@ class CompiledPlan:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags of its kernels: see `compiler.load.Flags`."""
-        return () if self.hooks is None else self.hooks.flags
+        """The flags of its kernels where a policy looks at pairs: see `compiler.load.Flags`."""
+        return () if self.hooks is None else (*self.hooks.flags, *self.automaton.kernel_flags)
 
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
@@ -136,11 +136,12 @@ class _Compiler:
         joins = self._joins(buffers, edges)
         if self.hook_table is not None:
             self.hook_table.take_registers(self.registers)
+        self.registers.n_ints += int(automaton.postpones)  # the last one: what a partial match rests on
         width = max((hi - lo for lo, hi in list_ranges), default=0)
         late = automaton.skips or any(
             state.accepting is Accepting.LATE or any(end.trailing for end in state.ends) for state in automaton.states
         )
-        marks = automaton.tells_timed_out or automaton.logs_rows or (late and automaton.mixed)
+        marks = automaton.tells_timed_out or automaton.logs_rows or (late and automaton.runs_fork)
         run_width = 3 if marks else (2 if late else 0)
         registers_at = k.LINKS + 2 * max(1, width) + (run_width if automaton.joins is None else k.JOIN_FIELDS)
         if automaton.strict:

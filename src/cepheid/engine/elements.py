@@ -90,22 +90,11 @@ class Elements:
         self.ask([key])
         while not self.knows(key):
             assert isinstance(self._source, AsksStore)
-            self.wait_for_any([key])
-
-    def wait_for_any(self, keys: Sequence[Key]) -> None:
-        """Wait until one of some keys that were asked for is known.
-
-        Raises:
-            DataError: the store gives up.
-        """
-        assert isinstance(self._source, AsksStore)
-        self._take(self._source.wait(keys))
-        if not any(self.knows(key) for key in keys):
-            shown = ", ".join(map(_shown, keys[:3])) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
-            raise DataError(
-                f"the store {self.store.name} gives no answer for {shown}",
-                remedy="see whether it can be reached, or let it answer None for what it does not have",
-            )
+            if not self._take(self._source.wait([key])):
+                raise DataError(
+                    f"the store {self.store.name} gives no answer for {_shown(key)}",
+                    remedy="see whether it can be reached, or let it answer None for what it does not have",
+                )
 
     def _take(self, answers: Mapping[Key, Element]) -> int:
         for key, element in answers.items():
@@ -160,6 +149,18 @@ class RemoteData:
         for child in children(expression):
             found += [one for one in self.unknown(child, resolve) if one not in found]  # type: ignore[arg-type]
         return found
+
+    def wait_for(self, expression: Expression, resolve: Resolve) -> None:
+        """Wait until all look-ups of an expression have their elements; see `unknown`.
+
+        Raises:
+            DataError: a store gives up.
+        """
+        while unknown := self.unknown(expression, resolve):
+            for elements in dict.fromkeys(elements for elements, _ in unknown):
+                elements.ask([key for other, key in unknown if other is elements])
+            for elements, key in unknown:
+                elements.wait(key)
 
     def column(self, node: Remote, resolve: Resolve) -> AnyColumn:
         """What a look-up gives whose element is known, as a column of one row.

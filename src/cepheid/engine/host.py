@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from cepheid.compiler.columns import KernelEvents, evaluated
-from cepheid.compiler.hosted import Hosted
 from cepheid.compiler.requests import Register, Shape, detached, shape_of
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate
 from cepheid.engine.aggregates import aggregated, counted
 from cepheid.engine.elements import RemoteData
+from cepheid.engine.open_predicates import OpenPredicates
 from cepheid.engine.pool import Pool
+from cepheid.engine.predicate import Predicate
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, Column, all_absent, all_null, constant
@@ -45,6 +46,7 @@ class Host:
         events: KernelEvents,
         pool: Pool,
         remote: RemoteData | None = None,
+        open_predicates: OpenPredicates | None = None,
     ) -> None:
         """Make the kernel of ``pool`` call this host.
 
@@ -54,7 +56,11 @@ class Host:
             events: the same as the kernel sees them.
             pool: the kernel's arrays; the host reads operands from its stack, and writes results there.
             remote: what is known of remote stores; None: nothing yet.
+            open_predicates: of a plan that postpones.
         """
+        self._open = open_predicates
+        if open_predicates is not None:
+            remote = open_predicates.remote
         self._remote = RemoteData(compiled.automaton.bound) if remote is None else remote
         self._bound = compiled.automaton.bound
         self._hosted = compiled.hosted
@@ -73,7 +79,7 @@ class Host:
             )
             for h in compiled.hosted
         ]
-        self._known: list[dict[tuple[Any, ...], Answer]] = [{} for _ in compiled.hosted]
+        self._known: list[dict[tuple[Any, ...], Answer | Predicate]] = [{} for _ in compiled.hosted]
         self._rows: dict[tuple[tuple[str, ...], int], AnyColumn] = {}
         self._texts: dict[tuple[str, ...], list[str]] = {}
         self._failure: BaseException | None = None
@@ -90,6 +96,18 @@ class Host:
         """
         if self._failure is not None:
             raise self._failure
+
+    def serve(self, code: int) -> None:
+        """Do what a kernel of a plan that postpones has returned for: make room, or look for answers.
+
+        Raises:
+            DataError: as of `OpenPredicates.poll`.
+        """
+        assert self._open is not None
+        if code == k.CELLS_FULL:
+            self._open.make_room()
+        else:
+            self._open.poll()
 
     def _call(self, number: int, tag: int) -> int:
         """Called by the kernel: see `kernels.host_type.HOST_TYPE`."""
@@ -125,15 +143,19 @@ class Host:
         known = self._known[number]
         answer = known.get(operands)
         if answer is None:
-            answer = self._evaluated(self._hosted[number], operands)
+            answer = self._evaluated(number, operands)
             if len(known) >= MOST_KEPT:
                 known.clear()
             known[operands] = answer
+        if isinstance(answer, Predicate):
+            assert self._open is not None
+            return result, (k.VALUE, int(self._open.decided(answer)))
         return result, answer
 
     # --- values ---------------------------------------------------------------------------------------
 
-    def _evaluated(self, hosted: Hosted, operands: tuple[Any, ...]) -> Answer:
+    def _evaluated(self, number: int, operands: tuple[Any, ...]) -> Answer | Predicate:
+        hosted = self._hosted[number]
         n_events, n_indices = len(hosted.events), hosted.n_indices
         indices = dict(zip(hosted.events, operands[:n_events], strict=True))
         computed = zip(hosted.aggregates, hosted.aggregate_types, operands[n_indices:], strict=True)
@@ -149,13 +171,11 @@ class Host:
             assert node.variable is not None
             return self._row(node, indices[node.variable, node.at])
 
-        if hosted.is_remote:
-            while unknown := self._remote.unknown(hosted.expression, resolve):
-                for elements, key in unknown:
-                    elements.ask([key])
-                for elements, key in unknown:
-                    elements.wait(key)
         try:
+            if hosted.is_remote and self._open is not None:
+                return self._open.predicate(number, resolve)
+            if hosted.is_remote:
+                self._remote.wait_for(hosted.expression, resolve)
             column = evaluate(hosted.expression, resolve, 1, self._bound.catalog.functions)
         except DataError as error:
             error.message += f", on {self._named(indices)}"

@@ -42,6 +42,7 @@ class Pool:
         self.n_forgotten = 0
         self._plan = compiled.plan
         self._for_policy = np.zeros(0, np.int64)
+        self._open = np.zeros(0, np.int64)
         self._constants = compiled.constants
         has_runs = self._plan[k.P_RUN_FIELD] >= 0
         has_buffers = self._plan[k.P_N_BUFFERS] > 0
@@ -68,6 +69,17 @@ class Pool:
         self.pool[k.M_HOOKS] = 0
         self.pool = self.laid_out(self.pool[: k.POOL_HEADER].copy())
 
+    @property
+    def open_area(self) -> k.Ints:
+        """What is known of open predicates, as `kernels.open_layout` says: a view of the pool."""
+        return self.pool[int(self.pool[k.M_OPEN]) :][: len(self._open)]
+
+    def keep_open_area(self, area: k.Ints) -> None:
+        """Make room for what is known of open predicates, in place of what there was."""
+        self._open = area
+        self.pool[k.M_OPEN] = 0
+        self.make_room(k.CELLS_FULL)
+
     def set_events(self, events: KernelEvents, first: int = 0) -> None:
         """Point the kernel at a batch, from the event at index ``first`` on."""
         pool = self.pool
@@ -79,14 +91,15 @@ class Pool:
         pool[k.M_GROUPS] = events.groups
 
     def make_room(self, code: int) -> None:
-        """Double what a kernel found full."""
+        """Double what a kernel found full; with CELLS_FULL, lay out again."""
         if code == k.OUTPUT_FULL:
             self._grow_out()
             return
         before = self.pool
         header = before[: k.POOL_HEADER].copy()
-        grown = {k.POOL_FULL: k.M_CAPACITY, k.RUNS_FULL: k.M_RUN_CAPACITY, k.BUFFER_FULL: k.M_KEPT_CAPACITY}[code]
-        header[grown] *= 2
+        if code != k.CELLS_FULL:
+            grown = {k.POOL_FULL: k.M_CAPACITY, k.RUNS_FULL: k.M_RUN_CAPACITY, k.BUFFER_FULL: k.M_KEPT_CAPACITY}[code]
+            header[grown] *= 2
         pool = self.laid_out(header)
         width = int(self._plan[k.P_ROW_WIDTH])
         if code == k.POOL_FULL:
@@ -134,6 +147,7 @@ class Pool:
             (k.M_KEPT, kept * k.KEPT_WIDTH),
             (k.M_KEPT_HEADS, kept * n_buffers),
             (k.M_HOOKS, len(self._for_policy)),
+            (k.M_OPEN, len(self._open)),
             (k.M_SORTED, (k.SORTED_FROM + 2 * kept) * n_sorted),
         ):
             at = -(-at // CACHE_LINE) * CACHE_LINE
@@ -143,6 +157,8 @@ class Pool:
         pool[: k.POOL_HEADER] = header
         for_policy = self.for_policy if self.pool[k.M_HOOKS] else self._for_policy
         pool[header[k.M_HOOKS] :][: len(for_policy)] = for_policy
+        open_area = self.open_area if self.pool[k.M_OPEN] else self._open
+        pool[header[k.M_OPEN] :][: len(open_area)] = open_area
         pool[header[k.M_HEADS] : header[k.M_HEADS] + capacity * n_lists] = k.NO_ROW
         pool[header[k.M_RUNS] : header[k.M_RUNS] + runs * k.RUN_WIDTH] = k.NO_ROW
         pool[header[k.M_KEPT_HEADS] : header[k.M_KEPT_HEADS] + kept * n_buffers] = k.NO_ROW
@@ -189,6 +205,7 @@ class Pool:
             (k.M_OUT_OFFSETS, n_matches + 1),
             (k.M_OUT_DECIDED, n_matches),
             (k.M_OUT_DECIDERS, n_matches),
+            (k.M_OUT_CHAINS, n_matches if self._plan[k.P_CHAIN] >= 0 else 0),
         ):
             pool[place] = at
             at += size if varies else 0
@@ -199,14 +216,15 @@ class Pool:
 
     def _grow_out(self) -> None:
         pool = self.pool
-        places = (0, k.M_OUT_ELEMENTS, k.M_OUT_OFFSETS, k.M_OUT_DECIDED, k.M_OUT_DECIDERS)
+        places = (0, k.M_OUT_ELEMENTS, k.M_OUT_OFFSETS, k.M_OUT_DECIDED, k.M_OUT_DECIDERS, k.M_OUT_CHAINS)
         old = [0, *(int(pool[p]) for p in places[1:])]
         n_matches, n_entries = int(pool[k.M_N_MATCHES]), int(pool[k.M_N_ENTRIES])
         before = self.out
         self.out = self._new_out(2 * int(pool[k.M_OUT_MATCHES]), 2 * int(pool[k.M_OUT_ENTRIES]))
-        sizes = (n_entries, n_entries, n_matches + 1, n_matches, n_matches)
+        n_chains = n_matches if self._plan[k.P_CHAIN] >= 0 else 0
+        sizes = (n_entries, n_entries, n_matches + 1, n_matches, n_matches, n_chains)
         if self._plan[k.P_FIXED_LENGTH]:
-            sizes = (n_entries, 0, 0, 0, 0)
+            sizes = (n_entries, 0, 0, 0, 0, 0)
         for place, start, size in zip(places, old, sizes, strict=True):
             new = int(pool[place]) if place else 0
             self.out[new : new + size] = before[start : start + size]

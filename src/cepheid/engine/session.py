@@ -18,13 +18,15 @@ from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.absent import absent_matches
 from cepheid.engine.asked import Asked
 from cepheid.engine.caps import Caps
+from cepheid.engine.elements import RemoteData
 from cepheid.engine.host import Host
 from cepheid.engine.keyed import step_keyed
 from cepheid.engine.matches import Matches, RowMatches, no_matches
+from cepheid.engine.open_predicates import OpenPredicates, settled_matches
 from cepheid.engine.order import in_order
 from cepheid.engine.pool import Pool, rows_for
 from cepheid.engine.settings import DEFAULTS, MAX_PARTIAL_MATCHES, Settings
-from cepheid.engine.written import variables_of, written
+from cepheid.engine.written import keep_matches, variables_of, written
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
@@ -33,7 +35,9 @@ from cepheid.language.bound import BoundQuery
 from cepheid.plan.build import build
 from cepheid.plan.evaluation import ADAPTIVE, Evaluation, asked_for
 from cepheid.plan.lazy import build_lazy
+from cepheid.plan.postponing import waits_for_answers
 from cepheid.ports.pairs import PairPolicy, Wanted
+from cepheid.ports.postponing import PostponingPolicy
 
 MOST_EVENTS = 2**31  # the order of matches packs two positions into one word
 
@@ -50,6 +54,8 @@ class Work:
         n_dropped: partial matches that a cap made it forget.
         pool_bytes: room held for partial matches at the end.
         null_key_positions: events with NULL in SAME, which are in no partition; int64.
+        n_postponed: conditions that waited for an answer of a remote store while partial matches went on.
+        n_waited: how often all waited for one, though the plan postpones.
     """
 
     n_events: int = 0
@@ -59,6 +65,8 @@ class Work:
     n_dropped: int = 0
     pool_bytes: int = 0
     null_key_positions: NDArray[np.int64] | None = None
+    n_postponed: int = 0
+    n_waited: int = 0
 
     @property
     def n_null_key(self) -> int:
@@ -72,6 +80,7 @@ def prepare(
     timed_out: bool = False,
     evaluation: Evaluation | None = None,
     wanted: Wanted | None = None,
+    postpones: bool = False,
 ) -> CompiledPlan:
     """The tables of a query. They stay with the object: on the next piece of the events they are there.
 
@@ -80,14 +89,19 @@ def prepare(
         timed_out: for `run_outputs`, which tells what timed out, too.
         evaluation: what is done as events arrive, and what is left for the last one; None for all as they arrive.
         wanted: of a policy that looks at pairs of events and partial matches, with which the query is to be run.
+        postpones: partial matches go on where a condition waits for an answer, if they can (`plan.postponing`).
 
     Raises:
         NotSupportedError: the query has a meaning that the engine cannot run yet.
     """
-    key = (CompiledPlan, timed_out, evaluation, wanted)
+    postpones = postpones and waits_for_answers(bound)
+    key = (CompiledPlan, timed_out, evaluation, wanted, postpones)
     found: CompiledPlan | None = bound.made.get(key)
     if found is None:
-        automaton = build(bound, timed_out=timed_out) if evaluation is None else build_lazy(bound, evaluation)
+        if evaluation is None:
+            automaton = build(bound, timed_out=timed_out, postpones=postpones)
+        else:
+            automaton = build_lazy(bound, evaluation)
         found = bound.made[key] = compile_plan(automaton, wanted)
     return found
 
@@ -110,7 +124,8 @@ def run(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, setti
     if settings.evaluation == ADAPTIVE:
         raise ValueError("nothing is chosen here: see engine.adapting.run_chosen")
     evaluation = asked_for(bound, settings.evaluation)
-    return run_plan(prepare(bound, evaluation=evaluation), batch, work=work, settings=settings)
+    compiled = prepare(bound, evaluation=evaluation, postpones=settings.max_open_predicates > 0)
+    return run_plan(compiled, batch, work=work, settings=settings)
 
 
 def run_plan(
@@ -121,6 +136,7 @@ def run_plan(
     routed: Routed | None = None,
     settings: Settings = DEFAULTS,
     policy: PairPolicy | None = None,
+    postponing: PostponingPolicy | None = None,
 ) -> Matches:
     """All matches of a prepared query in a bounded input; see `run`.
 
@@ -131,14 +147,16 @@ def run_plan(
         routed: the events that the query can take.
         settings: how much may be held.
         policy: looks at pairs of events and partial matches.
+        postponing: decides which open predicates of a plan that postpones are waited for; None: none.
 
     Raises:
         ValueError: the plan was not prepared for the policy, or its orders do not fit.
     """
-    if policy is not None:
-        if compiled.hooks is None or compiled.hooks.wanted != policy.wanted:
-            raise ValueError(f"the plan was not prepared for a policy that wants {policy.wanted}")
-        return matches_in(compiled, batch, *_stepped_in_order(compiled, batch, work, None, settings, policy=policy))
+    if policy is not None and (compiled.hooks is None or compiled.hooks.wanted != policy.wanted):
+        raise ValueError(f"the plan was not prepared for a policy that wants {policy.wanted}")
+    if policy is not None or postponing is not None:
+        stepped = _stepped_in_order(compiled, batch, work, None, settings, policy=policy, postponing=postponing)
+        return matches_in(compiled, batch, *stepped)
     return matches_in(compiled, batch, *_stepped(compiled, batch, work, routed, settings))
 
 
@@ -234,6 +252,7 @@ def _stepped_in_order(
     settings: Settings,
     look: Callable[[KernelEvents, k.Ints], None] | None = None,
     policy: PairPolicy | None = None,
+    postponing: PostponingPolicy | None = None,
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The same for plans of any form."""
     if routed is not None:
@@ -244,7 +263,11 @@ def _stepped_in_order(
     pool = Pool(compiled, min(caps.first_rows, rows_for(events.n)))
     asked = None if policy is None else Asked(compiled, policy, pool)
     pool.set_events(events)
-    host = Host(compiled, batch, events, pool) if compiled.hosted else None
+    opened = None
+    if compiled.automaton.postpones:
+        remote = RemoteData(compiled.automaton.bound)
+        opened = OpenPredicates(compiled, pool, remote, max(1, settings.max_open_predicates), postponing)
+    host = Host(compiled, batch, events, pool, open_predicates=opened) if compiled.hosted else None
     # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
     with nullcontext() if ENABLED else np.errstate(all="ignore"):
         step_over(compiled, events, pool, host, caps, asked)
@@ -257,6 +280,10 @@ def _stepped_in_order(
     if work is not None:
         work.n_created += pool.n_forgotten
         work.n_dropped = caps.n_dropped
+    if opened is not None:
+        if work is not None:
+            work.n_postponed, work.n_waited = opened.n_postponed, opened.n_waited
+        keep_matches(pool, settled_matches(opened, pool))
     return events, pool.pool, pool.out
 
 
@@ -313,7 +340,7 @@ def step_over(
                 pool.make_room(code)
         caps.check(pool, events)
         return
-    loaded = kernels(compiled.needs, () if asked is None else compiled.flags)
+    loaded = kernels(compiled.needs, compiled.automaton.kernel_flags if asked is None else compiled.flags)
     arrays = (events.ints, events.floats, events.nulls)
     while (code := loaded.advance(compiled.plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
         if host is not None:
@@ -321,6 +348,9 @@ def step_over(
         if code == k.WORK_DONE:
             assert asked is not None
             asked.look()
+        elif code in (k.POLL, k.CELLS_FULL):
+            assert host is not None
+            host.serve(code)
         elif code != k.POOL_FULL or not caps.made_room(pool, events):
             pool.make_room(code)
     if host is not None:
@@ -340,7 +370,7 @@ def fire_until(
     plan = compiled.plan
     if plan[k.P_RUN_FIELD] < 0:
         return
-    loaded = kernels(compiled.needs, () if asked is None else compiled.flags)
+    loaded = kernels(compiled.needs, compiled.automaton.kernel_flags if asked is None else compiled.flags)
     arrays = (events.ints, events.floats, events.nulls)
     until, everything = (0, 1) if until_us is None else (until_us, 0)
     helpers = loaded.helpers[:2]
@@ -351,7 +381,11 @@ def fire_until(
     ) != k.DONE:
         if host is not None:
             host.require_success()
-        pool.make_room(code)
+        if code == k.CELLS_FULL:
+            assert host is not None
+            host.serve(code)
+        else:
+            pool.make_room(code)
     if host is not None:
         host.require_success()
 

@@ -12,6 +12,8 @@ from cepheid.ports.evaluation import ChooserFactory
 MAX_PARTIAL_MATCHES = 8_000_000
 """By default. Of plans with up to three variables, one takes 59 to 101 bytes (measured): less than a gigabyte."""
 
+MAX_OPEN_PREDICATES = 10_000
+
 OnCap = Literal["error", "drop oldest"]
 
 
@@ -37,6 +39,8 @@ class Settings:
             stream. A query of FROM is eager, and so is what tells what timed out.
         chooser: with ``adaptive``, what chooses; None for `cepheid.policies.evaluation.adaptive.AdaptiveEvaluation`.
             On Spark it must be one that can be pickled.
+        max_open_predicates: conditions on remote data that may wait for their answers at once, while partial matches go
+            on; where one more would have to, the query waits for its answer. 0: it waits for each.
     """
 
     max_partial_matches: int = MAX_PARTIAL_MATCHES
@@ -44,6 +48,7 @@ class Settings:
     on_cap: OnCap = "error"
     evaluation: str = EAGER
     chooser: ChooserFactory | None = None
+    max_open_predicates: int = MAX_OPEN_PREDICATES
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -57,6 +62,9 @@ class Settings:
                 continue
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise SetupError(f"{name}={value!r} is not a number of partial matches", remedy="give 1 or more")
+        most = self.max_open_predicates
+        if not isinstance(most, int) or isinstance(most, bool) or most < 0:
+            raise SetupError(f"max_open_predicates={most!r} is not a number of conditions", remedy="give 0 or more")
         if self.on_cap not in ("error", "drop oldest"):
             raise SetupError(
                 f"on_cap={self.on_cap!r} is not a policy", remedy='use on_cap="error" or on_cap="drop oldest"'

@@ -12,6 +12,7 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.decisions import decisions
 from cepheid.engine.matches import Matches
 from cepheid.engine.order import distinct, first_of_each, varying_order
+from cepheid.engine.pool import Pool
 from cepheid.engine.skipping import Kept, kept_matches
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import BoolArray
@@ -160,6 +161,29 @@ def written(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, poo
         windows=None if events.windows is None else events.windows.numbers[firsts],
         partitions=None if events.partition is None else events.partition[firsts],
     )
+
+
+def keep_matches(pool: Pool, kept: BoolArray) -> None:
+    """Take the other matches out of the output of a kernel, of a plan whose matches vary in length.
+
+    Args:
+        pool: with the output.
+        kept: (n,): by match.
+    """
+    if kept.all():
+        return
+    words, out = pool.pool, pool.out
+    n, m = int(words[k.M_N_MATCHES]), int(words[k.M_N_ENTRIES])
+    lengths = np.diff(out[words[k.M_OUT_OFFSETS] :][: n + 1])
+    entries = np.repeat(kept, lengths)
+    for place, chosen in ((0, entries), (int(words[k.M_OUT_ELEMENTS]), entries)):
+        values = out[place:][:m][chosen]
+        out[place:][: len(values)] = values
+    for field in (k.M_OUT_DECIDED, k.M_OUT_DECIDERS, k.M_OUT_CHAINS):
+        values = out[words[field] :][:n][kept]
+        out[words[field] :][: len(values)] = values
+    out[words[k.M_OUT_OFFSETS] + 1 :][: np.count_nonzero(kept)] = np.cumsum(lengths[kept])
+    words[k.M_N_MATCHES], words[k.M_N_ENTRIES] = np.count_nonzero(kept), np.count_nonzero(entries)
 
 
 def variables_of(compiled: CompiledPlan) -> NDArray[np.int16]:

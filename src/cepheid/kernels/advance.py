@@ -63,7 +63,6 @@ from cepheid.kernels.layout import (
     GROWN,
     HOST_FAILED,
     IS_FINAL,
-    LENGTH_SHIFT,
     LIST_EDGES_FROM,
     LIST_EDGES_TO,
     LIST_ELEMENTS,
@@ -80,17 +79,12 @@ from cepheid.kernels.layout import (
     M_HEADS,
     M_INT_NULLS,
     M_LIST,
-    M_N_ENTRIES,
     M_N_EVENTS,
-    M_N_MATCHES,
     M_N_TRIED,
-    M_OUT_ENTRIES,
-    M_OUT_MATCHES,
     M_ROW,
     M_ROWS,
     M_RUN_CAPACITY,
     M_RUN_HEAD,
-    M_RUN_TAIL,
     M_RUNS,
     M_STAGE,
     M_STOP,
@@ -98,11 +92,9 @@ from cepheid.kernels.layout import (
     MADE_FROM,
     MOVED_ON,
     NO_ROW,
-    OUTPUT_FULL,
     OVER_WHEN_FULL,
     P_EDGES,
     P_ENDS,
-    P_FANOUT,
     P_HORIZON,
     P_KEEP,
     P_LIST_EDGES,
@@ -119,7 +111,7 @@ from cepheid.kernels.layout import (
     P_STATES,
     P_TELLS,
     P_WITHIN,
-    POOL_FULL,
+    POLL,
     REJECTS,
     RUN_EDGE,
     RUN_FIRST,
@@ -128,9 +120,7 @@ from cepheid.kernels.layout import (
     RUN_ROW,
     RUN_START,
     RUN_WIDTH,
-    RUNS_FULL,
     START,
-    STATE,
     STATE_ELEMENT,
     STATE_WIDTH,
     TARGET,
@@ -145,8 +135,19 @@ from cepheid.kernels.layout import (
 )
 from cepheid.kernels.lists import forget, link, unlink_at
 from cepheid.kernels.making import make_row, qualifies
+from cepheid.kernels.open_predicates import (
+    POSTPONES,
+    assumes,
+    begin_step,
+    is_refuted,
+    is_time_to_poll,
+    leave_step,
+    next_edge,
+    steps_begin,
+)
 from cepheid.kernels.output import emit, end_run, hang
 from cepheid.kernels.predicates import key_of
+from cepheid.kernels.room import has_room, pause
 from cepheid.kernels.rows import bucket_of
 from cepheid.kernels.signatures import Ending, Free, Helper
 from cepheid.kernels.twins import add_twin
@@ -256,31 +257,6 @@ def take(
     return True
 
 
-@kernel(macro=True)
-def has_room(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
-    """DONE, or what could overflow when one row (-1 for none) meets one event."""
-    fanout = plan[P_FANOUT]
-    if pool[M_HEAD] - pool[M_TAIL] + fanout > pool[M_CAPACITY]:
-        return POOL_FULL
-    length = 1
-    if row_id >= 0:
-        length += pool[row + STATE] >> LENGTH_SHIFT
-    elif plan[P_RUN_FIELD] >= 0 and pool[M_RUN_HEAD] - pool[M_RUN_TAIL] + fanout > pool[M_RUN_CAPACITY]:
-        return RUNS_FULL
-    if pool[M_N_ENTRIES] + fanout * length > pool[M_OUT_ENTRIES]:
-        return OUTPUT_FULL
-    if pool[M_N_MATCHES] + fanout > pool[M_OUT_MATCHES]:
-        return OUTPUT_FULL
-    return DONE
-
-
-@kernel(macro=True)
-def pause(k: int, row_id: int, pool: Ints) -> None:
-    """Note where to go on: at a row of a list."""
-    pool[M_LIST] = k
-    pool[M_ROW] = row_id
-
-
 @kernel(entry=True)
 def advance(
     plan: Ints,
@@ -300,7 +276,8 @@ def advance(
     """Step over the rest of the batch, up to `M_STOP`.
 
     Returns:
-        DONE, or POOL_FULL, OUTPUT_FULL, BUFFER_FULL, RUNS_FULL: make room and call again; or HOST_FAILED.
+        DONE, or POOL_FULL, OUTPUT_FULL, BUFFER_FULL, RUNS_FULL, CELLS_FULL: make room and call again; WORK_DONE, POLL:
+        do what they ask for, and call again; or HOST_FAILED.
     """
     n = pool[M_N_EVENTS]
     base = pool[M_BASE]
@@ -320,14 +297,18 @@ def advance(
             continue
         if COUNTED and is_spent(pool):
             return WORK_DONE
+        if POSTPONES and pool[M_STAGE] == 0 and is_time_to_poll(pool):
+            return POLL
         time = ints[TIME_COLUMN * n + i]
         number = base + i
         pool[M_CURRENT] = number
         if pool[M_STAGE] == 0:
             if pool[M_FAILED]:
                 return HOST_FAILED
-            if has_runs and fire(time, 0, 0, plan, pool, reals, ints, floats, nulls, out, large, free) != DONE:
-                return OUTPUT_FULL
+            if has_runs:
+                code = fire(time, 0, 0, plan, pool, reals, ints, floats, nulls, out, large, free)
+                if code != DONE:
+                    return code
             if plan[P_KEEP] >= 0:
                 forget(time, plan, pool)
             pool[M_STAGE] = 1
@@ -396,6 +377,8 @@ def advance(
                         over = within >= 0 and time - pool[row + START] > within
                         if over and keeps_time:
                             gone = True
+                        elif POSTPONES and is_refuted(row, plan, pool):
+                            gone = True
                         else:
                             met = pool[row + field + 1] == key and pool[row + EVENT] != number
                             if met and over:
@@ -420,13 +403,18 @@ def advance(
                         count_pair(k, filtered, plan, pool)
                     if met:
                         pool[M_N_TRIED] += 1
-                        for e in range(edges_from, edges_to):
+                        e, mark = edges_from, 0
+                        if POSTPONES:
+                            e = begin_step(row_id, row, e, plan, pool)
+                            mark = pool[row + run_field + 2] if moves_on and not starting else 0
+                        while e < edges_to:
                             edge = plan[P_EDGES] + plan[e] * EDGE_WIDTH
-                            if not (fit >> plan[edge + ELEMENT]) & 1:
-                                continue
-                            answer = qualifies(
-                                edge, filtered, row_id, row, plan, pool, reals, ints, floats, nulls, large, free
-                            )
+                            following_edge = e + 1
+                            answer = 0
+                            if (fit >> plan[edge + ELEMENT]) & 1:
+                                answer = qualifies(
+                                    edge, filtered, row_id, row, plan, pool, reals, ints, floats, nulls, large, free
+                                )
                             if answer == 1:
                                 taken = take(
                                     edge,
@@ -455,9 +443,37 @@ def advance(
                                     if OBSERVED and not starting:
                                         went_on(row, plan, pool)
                                     gone = True
-                                    break
+                                    following_edge = edges_to
                             elif answer < 0 and edges_to - edges_from == 1:
-                                gone = True
+                                gone = not POSTPONES or not assumes(pool)
+                            if POSTPONES:
+                                following_edge = next_edge(
+                                    e,
+                                    following_edge,
+                                    edges_from,
+                                    edges_to,
+                                    row_id,
+                                    row,
+                                    gone,
+                                    mark,
+                                    plan,
+                                    pool,
+                                    reals,
+                                    ints,
+                                    floats,
+                                    nulls,
+                                    out,
+                                    tally,
+                                )
+                                if following_edge <= e:
+                                    gone = False
+                                if following_edge < edges_to and steps_begin(e, following_edge, plan):
+                                    room = has_room(row_id, row, plan, pool)
+                                    if room != DONE:
+                                        leave_step(following_edge, pool)
+                                        pause(k, row_id, pool)
+                                        return room
+                            e = following_edge
                     if starting:
                         break
                     if gone:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from cepheid.kernels.aggregates import add_overflows
+from cepheid.kernels.deadlines import by_time, closing, deadline, time_of
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ABSENCE_WIDTH,
     ACCEPTS,
     ACCEPTS_LATE,
     ALONE,
+    CELLS_FULL,
     CLOSERS_FROM,
     CLOSERS_TO,
     DONE,
@@ -19,9 +20,7 @@ from cepheid.kernels.layout import (
     EVENT,
     GAP_REOPENED,
     GAPS,
-    GAPS_SHIFT,
     LAST_CLOSER,
-    LATE_AFTER,
     LENGTH_SHIFT,
     LOGS_ROWS,
     M_BASE,
@@ -37,7 +36,6 @@ from cepheid.kernels.layout import (
     M_RUNS,
     M_TOP,
     M_TRIED,
-    MANY_GAPS,
     MOVED_ON,
     NEIGHBOUR,
     NEIGHBOURS,
@@ -46,8 +44,6 @@ from cepheid.kernels.layout import (
     NOT_LEFT,
     OUTPUT_FULL,
     P_ABSENCES,
-    P_EACH,
-    P_EACH_COLUMN,
     P_ENDS,
     P_HORIZON,
     P_LOGS,
@@ -56,7 +52,6 @@ from cepheid.kernels.layout import (
     P_RUN_FIELD,
     P_STATES,
     P_TELLS,
-    P_WITHIN,
     PARENT,
     REJECTS,
     RIGHT_ARG,
@@ -67,7 +62,6 @@ from cepheid.kernels.layout import (
     RUN_ROW,
     RUN_START,
     RUN_WIDTH,
-    START,
     STATE,
     STATE_MASK,
     STATE_WIDTH,
@@ -81,9 +75,18 @@ from cepheid.kernels.layout import (
     Floats,
     Ints,
 )
+from cepheid.kernels.open_predicates import (
+    POSTPONES,
+    begin_step,
+    end_way,
+    has_cells,
+    is_refuted,
+    leave_step,
+    turn_round,
+)
 from cepheid.kernels.output import emit
 from cepheid.kernels.predicates import holds
-from cepheid.kernels.rows import INT_MAX, row_of
+from cepheid.kernels.rows import row_of
 from cepheid.kernels.signatures import Free, Helper
 
 
@@ -137,45 +140,6 @@ def complete(at: int, row_id: int, plan: Ints, pool: Ints) -> int:
 
 
 @kernel()
-def _closing(first: int, last: int, gaps: int, plan: Ints) -> int:
-    """The time (us) from which the windows let no more follow events at the times ``first`` and ``last``.
-
-    Args:
-        gaps: so many events may follow, each of which BETWEEN EACH lets come later; 0: no bound.
-
-    Returns:
-        The greatest where nothing but the end of the input, of a sliding window, or what another clock measures does.
-    """
-    decided = INT_MAX
-    if plan[P_WITHIN] >= 0 and not add_overflows(first, plan[P_WITHIN]):
-        decided = first + plan[P_WITHIN]
-    each = plan[P_EACH]
-    if each >= 0 and plan[P_EACH_COLUMN] == TIME_COLUMN and gaps > 0 and each <= INT_MAX // gaps:
-        if not add_overflows(last, each * gaps):
-            decided = min(decided, last + each * gaps)
-    return decided
-
-
-@kernel()
-def by_time(last: int, gaps: int, plan: Ints) -> int:
-    """What stands for the event that decides, where time does after the event ``last`` and so many gaps."""
-    if plan[P_EACH_COLUMN] == TIME_COLUMN:
-        return -1
-    return LATE_AFTER - last - (((gaps if gaps > 0 else MANY_GAPS) - 1) << GAPS_SHIFT)
-
-
-@kernel()
-def _time_of(event: int, pool: Ints, ints: Ints) -> int:
-    return ints[TIME_COLUMN * pool[M_N_EVENTS] + event - pool[M_BASE]]
-
-
-@kernel()
-def deadline(row: int, gaps: int, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The time from which the windows let no more follow what a row has taken, nor so many gaps after it."""
-    return _closing(pool[row + START], _time_of(pool[row + EVENT], pool, ints), gaps, plan)
-
-
-@kernel()
 def log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
     """Write when the run at ``pool[slot:]`` ended, as far as no row that hangs on it has to say.
 
@@ -187,7 +151,7 @@ def log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
         return
     ended = pool[slot + RUN_LAST_US]
     if not plan[P_ONE_START] and plan[P_LOGS] != LOGS_ROWS:
-        ended = _closing(pool[slot + RUN_START], ended, 1, plan)
+        ended = closing(pool[slot + RUN_START], ended, 1, plan)
         last = by_time(last, 1, plan)
     elif plan[P_ONE_START] and pool[slot + RUN_ROW] != NO_ROW:
         return
@@ -241,7 +205,7 @@ def end_of(
         return pool[row + EVENT], NEIGHBOUR
     closer = closed_by(state, row_id, plan, pool, reals, ints, floats, nulls, large, free)
     if closer >= 0:
-        return _time_of(closer, pool, ints), closer
+        return time_of(closer, pool, ints), closer
     return deadline(row, 1, plan, pool, ints), by_time(pool[row + EVENT], 1, plan)
 
 
@@ -326,7 +290,7 @@ def _log_row(
             break
         by = max(by, pool[M_TRIED])
     if by >= 0:
-        decided, decider = _time_of(by, pool, ints), by
+        decided, decider = time_of(by, pool, ints), by
     emit(NO_ROW, first, NO_ELEMENT, decided, decider, plan, pool, out)
 
 
@@ -418,7 +382,7 @@ def fire(
         everything: 1: the input has ended, so decide all runs.
 
     Returns:
-        DONE, or OUTPUT_FULL: make room and call again.
+        DONE, or OUTPUT_FULL, CELLS_FULL: make room and call again.
     """
     horizon, tells, logs = plan[P_HORIZON], plan[P_TELLS], plan[P_LOGS]
     each_logs = logs == LOGS_ROWS
@@ -437,11 +401,19 @@ def fire(
             log_run(slot, plan, pool, out)
         while row_id >= 0:
             row = row_of(row_id, plan, pool)
+            if POSTPONES and is_refuted(row, plan, pool):
+                row_id = pool[row + plan[P_RUN_FIELD] + 1]
+                pool[slot + RUN_ROW] = row_id
+                continue
             length = pool[row + STATE] >> LENGTH_SHIFT
             if pool[M_N_ENTRIES] + length + n_logs > pool[M_OUT_ENTRIES]:
                 return OUTPUT_FULL
             if pool[M_N_MATCHES] + n_logs >= pool[M_OUT_MATCHES]:
                 return OUTPUT_FULL
+            if POSTPONES:
+                if not has_cells(pool):
+                    return CELLS_FULL
+                begin_step(row_id, row, 0, plan, pool)
             state = plan[P_STATES] + (pool[row + STATE] & STATE_MASK) * STATE_WIDTH
             told = False
             broken_from = broken_to = broken = 0
@@ -484,6 +456,11 @@ def fire(
                     large,
                     free,
                 )
+            if POSTPONES:
+                end_way(plan, pool, out)
+                if turn_round(pool):
+                    leave_step(0, pool)
+                    continue
             row_id = pool[row + plan[P_RUN_FIELD] + 1]
             pool[slot + RUN_ROW] = row_id
         pool[M_RUN_TAIL] = run + 1

@@ -62,7 +62,8 @@ P_CLOSES_LOOP = 38  # 1: the last of these steps is a loop, and ends with that e
 P_JOIN_FIELD = 39  # where in a row the fields J_STEP and those after it begin
 P_HOOKS = 40  # a table for policies: see `hook_layout`
 P_N_SORTED = 41  # how many steps find events in the order of a value
-PLAN_HEADER = 42
+P_CHAIN = 42  # the field of what a row rests on, where conditions may wait for answers: see `open_layout`; or -1
+PLAN_HEADER = 43
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------
 M_EVENT = 0  # next event, as an index into the batch
@@ -112,7 +113,9 @@ N_SORTED, N_LATE = 0, 1  # before them: how many there are, or UNSORTED; how man
 UNSORTED = -1
 LATE_FROM, MOST_LATE = 2, 16  # then the entries that did, as they came
 SORTED_FROM = LATE_FROM + 2 * MOST_LATE
-POOL_HEADER = M_SORTED + 1
+M_OPEN = M_ROOT + 6  # where what is known of open predicates begins: see `open_layout`
+M_OUT_CHAINS = M_ROOT + 7  # where in `out` it stands what each match rests on
+POOL_HEADER = M_OUT_CHAINS + 1
 
 # --- columns of the events, in `ints` --------------------------------------------------------------
 TIME_COLUMN, FIT_COLUMN, FIRST_COLUMN = 0, 1, 2
@@ -407,3 +410,5 @@ BUFFER_FULL = 3
 RUNS_FULL = 4
 HOST_FAILED = 5
 WORK_DONE = 6  # as much as was asked for: call again to go on
+CELLS_FULL = 7  # no room for what partial matches rest on
+POLL = 8  # look for answers of remote stores, and call again

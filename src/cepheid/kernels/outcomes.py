@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheid.kernels.aggregates import add_overflows
-from cepheid.kernels.endings import by_time, deadline
+from cepheid.kernels.deadlines import by_time, deadline
 from cepheid.kernels.hooks import OBSERVED, observe_expired
 from cepheid.kernels.items import is_later
 from cepheid.kernels.jit import kernel

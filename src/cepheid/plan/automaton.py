@@ -337,6 +337,7 @@ class Automaton:
         strict: the events of a match are neighbours, and the preferred one of each start counts (SEMANTICS 3.3).
         mixed: prefixes give edges policies of their own (SEMANTICS 3.4).
         joins: what is left for the last event (`plan.lazy`), or None where all is done as events arrive.
+        postpones: a condition whose truth is not known yet does not stop it (`plan.postponing`).
     """
 
     bound: BoundQuery
@@ -358,6 +359,17 @@ class Automaton:
     strict: bool = False
     mixed: bool = False
     joins: Joins | None = None
+    postpones: bool = False
+
+    @property
+    def runs_fork(self) -> bool:
+        """Whether a start may have several partial matches, though no variable takes all combinations."""
+        return self.mixed or (self.postpones and self.bound.policy is not Policy.ANY)
+
+    @property
+    def kernel_flags(self) -> tuple[str, ...]:
+        """The flags of its kernels where no policy looks at pairs: see `compiler.load.Flags`."""
+        return ("POSTPONES",) if self.postpones else ()
 
     @cached_property
     def neighbours(self) -> bool:
@@ -404,7 +416,7 @@ class Automaton:
     @property
     def fixed(self) -> bool:
         """Whether all matches bind the same variables in the same order."""
-        one_road = not (self.graph or self.sliding or self.skips)
+        one_road = not (self.graph or self.sliding or self.skips or self.postpones)
         return one_road and all(e.minimum == 1 and e.maximum == 1 for e in self.elements[: self.n_positive])
 
     @cached_property

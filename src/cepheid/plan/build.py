@@ -26,6 +26,7 @@ from cepheid.plan.automaton import (
     Test,
 )
 from cepheid.plan.graph import build_graph
+from cepheid.plan.postponing import reason_to_wait
 from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.references import Reference, references
 from cepheid.plan.retention import closes, limits_of
@@ -54,13 +55,14 @@ class _Gap:
     ready: tuple[int, int] | None  # None: when its right neighbour is taken
 
 
-def build(bound: BoundQuery, *, timed_out: bool = False) -> Automaton:
+def build(bound: BoundQuery, *, timed_out: bool = False, postpones: bool = False) -> Automaton:
     """The automaton of a query.
 
     Args:
         bound: the query.
         timed_out: tell what timed out, too (SEMANTICS 7.3), where there is a window that closes. The states are then
             what is left of the pattern.
+        postpones: partial matches go on where a condition waits for an answer, if they can (`plan.postponing`).
 
     Raises:
         NotSupportedError: for what the engine cannot run yet.
@@ -69,8 +71,10 @@ def build(bound: BoundQuery, *, timed_out: bool = False) -> Automaton:
     bound = with_short_loops(bound)
     tells = timed_out and closes(bound.window)
     if not tells and _is_plain(bound):
-        return _Builder(bound).build()
-    return replace(build_graph(bound), tells_timed_out=tells)
+        automaton = _Builder(bound).build()
+    else:
+        automaton = replace(build_graph(bound), tells_timed_out=tells)
+    return replace(automaton, postpones=True) if postpones and reason_to_wait(automaton) is None else automaton
 
 
 def _is_plain(bound: BoundQuery) -> bool:

@@ -33,11 +33,11 @@ class AsksStore(Protocol):
         ...
 
     def wait(self, keys: Sequence[Key]) -> Mapping[Key, Element]:
-        """Wait until there is an answer for one of some keys that were asked for.
+        """Wait for an answer to one of some keys that were asked for.
 
         Returns:
-            The answers that have come since the last call, for other keys, too; none of ``keys`` where the store gives
-            up: the run then ends with an error that names the store and the keys.
+            The answers that have come since the last call, for other keys, too; where none of ``keys`` is among them it
+            is called again. Nothing where the store gives up: the run then ends with an error that names it and a key.
         """
         ...
 

@@ -16,7 +16,7 @@ from cepheid.language.parser import parse
 from cepheid.plan.evaluation import Evaluation
 from cepheid.ports.pairs import Cells, Guard, Orders, Seen, Wanted
 
-FLAGS = frozenset({"COUNTED", "GUARDED", "OBSERVED"})
+FLAGS = frozenset({"COUNTED", "GUARDED", "OBSERVED", "POSTPONES"})
 
 CALLED_WITH_FLAGS = (
     ("advance", "advance"),
