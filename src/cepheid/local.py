@@ -23,7 +23,7 @@ from cepheid.engine.outputs import NAMES, NULL_KEY, REJECTED, SLACK_NAMES, TIMED
 from cepheid.engine.rejected import missing_keys
 from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
-from cepheid.engine.slack import k_slack, punctual, warning_of, watch_of
+from cepheid.engine.slack import SlackReport, k_slack, punctual, warning_of, watch_of
 from cepheid.engine.together import Found, run_together
 from cepheid.errors import CepheidError, SetupError, level_outside
 from cepheid.events.arrow_memory import array_of, texts_of
@@ -56,7 +56,7 @@ class Result:
         missing_type: an event type that every match needs and no event has: a sentence, and the type that may be
             meant, or None. None where there are matches.
         late: a pyarrow Table of the events that came too late; None where no slack was asked for.
-        closed: a pyarrow Table of the windows that a `cepheid.Slack` closed; else None.
+        slack_report: what a `cepheid.Slack` did; else None.
         n_dropped: partial matches that were dropped, as `cepheid.Settings` allowed; also for the queries behind FROM.
     """
 
@@ -70,7 +70,12 @@ class Result:
     missing_type: tuple[str, str | None] | None = None
     n_dropped: int = 0
     late: Any = None
-    closed: Any = None
+    slack_report: SlackReport | None = None
+
+    @property
+    def closed(self) -> Any:
+        """A pyarrow Table of the windows that a `cepheid.Slack` closed; else None."""
+        return None if self.slack_report is None else self.slack_report.decisions
 
     @property
     def n_matches(self) -> int:
@@ -384,10 +389,10 @@ class _Arrived:
 
     batch: EventBatch
     late: Any = None
-    closed: Any = None
+    report: SlackReport | None = None
 
     def told(self, result: Result) -> Result:
-        return replace(result, late=self.late, closed=self.closed)
+        return replace(result, late=self.late, slack_report=self.report)
 
 
 def _arrived(
@@ -410,7 +415,7 @@ def _arrived(
     watermarks = watch.take(batch, 0)
     if said := warning_of(watch):
         warnings.warn(said, stacklevel=level_outside())
-    return _Arrived(*punctual(batch, watermarks), closed=watch.decisions)
+    return _Arrived(*punctual(batch, watermarks), report=watch.report)
 
 
 def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_keys: bool) -> Result:

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from cepheid.connectors.writing import rows_of, write_json_lines
 from cepheid.job.report import Report, Step
+from cepheid.job.telemetry import Closed
 
 _VERBS = {"read": "reading", "match": "matching", "write": "writing"}
 N_CELL_MAX = 60
@@ -118,7 +119,13 @@ def show_report(report: Report) -> None:
         console.print(f"{report.n_null_key:,} {are} in no partition: NULL in SAME", style="dim")
     if report.n_timed_out is not None:
         console.print(f"{report.n_timed_out:,} timed out: {escape(str(report.timed_out_sink))}")
-    for what, path in (("matches", report.sink), ("rejected", report.rejected_sink)):
+    if report.n_late is not None:
+        console.print(
+            f"{report.n_late:,} {_plural('event', 'events', report.n_late)} came too late, and are in no match"
+        )
+    if (slack := report.slack_report) is not None and slack.mean_slack_us is not None:
+        console.print(str(Closed(slack.n_windows, slack.n_missed, slack.mean_slack_us)))
+    for what, path in (("matches", report.sink), ("rejected", report.rejected_sink), ("late", report.late_sink)):
         if path is not None:
             console.print(f"{what}: {escape(str(path))}")
     for name, (path, n_matches) in report.others.items():

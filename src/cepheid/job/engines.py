@@ -14,10 +14,12 @@ import pyarrow as pa
 from cepheid.connectors.rejected import N_RAW_MAX, REJECTED_SCHEMA
 from cepheid.connectors.writing import rows_of
 from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.slack import SlackReport
 from cepheid.errors import DataError, NoMatchWarning
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
+from cepheid.job.slack_section import SlackSection
 from cepheid.query import Query, QuerySet, catalog_with
 
 
@@ -33,6 +35,8 @@ class Found:
         n_null_key: events with NULL in SAME, which are in no partition; None where the engine does not tell.
         others: the matches of further queries that were asked for, by name.
         timed_out: an Arrow table of what timed out, or None where it was not asked for.
+        late: an Arrow table of the events that came too late; None where none can.
+        slack_report: what the slack policy of the job did; None without one.
     """
 
     matches: Any
@@ -42,6 +46,8 @@ class Found:
     n_null_key: int | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
     timed_out: Any = None
+    late: Any = None
+    slack_report: SlackReport | None = None
 
 
 MAIN = "[query]"
@@ -59,6 +65,7 @@ def match_local(
     others: Sequence[str] = (),
     timed_out: bool = False,
     settings: Settings = DEFAULTS,
+    slack: SlackSection | None = None,
 ) -> Found:
     """The matches, found in this process.
 
@@ -72,6 +79,7 @@ def match_local(
         others: the names of those whose own matches are wanted, too.
         timed_out: find what timed out of the query itself, too.
         settings: how much each query may hold.
+        slack: which events come too late; None for none of them.
 
     Warns:
         UserWarning: partial matches were dropped, as the settings allow.
@@ -91,6 +99,8 @@ def match_local(
         reject_null_keys=null_keys,
         timed_out=(MAIN,) if timed_out else (),
         settings=settings,
+        slack=None if slack is None else slack.slack,
+        received=None if slack is None else slack.received,
     )
     n_dropped = sum(result.n_dropped for result in results.values())
     if n_dropped:
@@ -99,7 +109,8 @@ def match_local(
     rows = result.rejected["row"].to_pylist()
     rejected = _as_rejected(result.rejected, _raw_events(tables, rows))
     found = {name: results[name].matches for name in others}
-    return Found(result.matches, result.n_matches, rejected, rows, result.n_null_key, found, result.timed_out)
+    found_all = Found(result.matches, result.n_matches, rejected, rows, result.n_null_key, found, result.timed_out)
+    return replace(found_all, late=result.late, slack_report=result.slack_report)
 
 
 def _asked(query: Query, named: Mapping[str, Query], others: Sequence[str]) -> tuple[QuerySet, dict[str, Query]]:

@@ -253,7 +253,6 @@ _EXAMPLES = {
     "topics": 'add: topics = "payments"',
     "topic": 'add: topic = "found", which exists',
     "checkpoint": 'add: checkpoint = "checkpoint", a folder of this job alone',
-    "watermark": 'add: watermark = "10 s", how much later than newer ones an event may come',
 }
 
 

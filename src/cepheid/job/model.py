@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from cepheid.engine.settings import MAX_PARTIAL_MATCHES, OnCap, Settings
 from cepheid.job.section import Name, Names, Section, TimeUnit, TypeName, as_list
+from cepheid.job.slack_section import SlackSection
 from cepheid.job.stream_model import (
     KafkaSinkSection,
     KafkaSourceSection,
@@ -260,6 +261,8 @@ class JobFile(Section):
         rejected: where events go that cannot be read; they are only counted where it is not given.
         late: where events of a stream go that come too late; they are only counted where it is not given.
         settings: how much each query may hold.
+        slack: which events come too late, by when they were received; without it, those that ``watermark`` says, and
+            none of a job that is no stream.
         stream: how the job runs as a stream; it reads what is there and ends where it is not given.
         spark: settings of the Spark session.
     """
@@ -273,6 +276,7 @@ class JobFile(Section):
     rejected: RejectedSection | None = None
     late: LateSection | None = None
     settings: SettingsSection = SettingsSection()
+    slack: SlackSection | None = None
     stream: StreamSection | None = None
     spark: dict[Name, str] = {}
 
@@ -306,9 +310,20 @@ class JobFile(Section):
                         f"{section}.kind {others[0]!r} is for streams; add [stream] with a checkpoint and a watermark "
                         '(and trigger = "available now" to end when all that is there has been read)'
                     )
-            if self.late is not None:
-                raise ValueError("[late] is for streams, and this job is none; leave it out, or add [stream]")
+            if self.late is not None and self.slack is None:
+                raise ValueError(
+                    "[late] is for streams, and this job is none; leave it out, or add [stream] or [slack]"
+                )
+            if self.slack is not None and self.engine == "spark":
+                raise ValueError("[slack] on Spark is for streams; leave engine out, or add [stream]")
             return self
+        if (self.stream.watermark is None) == (self.slack is None):
+            raise ValueError(
+                '[stream] says nothing of how late events may be; add: watermark = "10 s", how much later than newer '
+                "ones an event may come, or a section [slack]"
+                if self.slack is None
+                else "[stream] has a watermark, and [slack] says how late events may be, too; leave one out"
+            )
         if self.engine == "local":
             raise ValueError('a stream runs on Spark; leave engine out, or say engine = "spark"')
         return self
@@ -332,6 +347,13 @@ class JobFile(Section):
             if any(value != values[0] for value in values):
                 raise ValueError(f"all sources need the same {key}, which here is {values}")
         return self
+
+
+def decisions_section(model: JobFile) -> LateSection | None:
+    """Where the decisions of a slack policy go, as JSON lines; None for nowhere."""
+    if model.slack is None or model.slack.decisions is None:
+        return None
+    return LateSection(path=model.slack.decisions, format="jsonl")
 
 
 LATER = {

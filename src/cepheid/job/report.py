@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cepheid.engine.slack import SlackReport
+
 
 @dataclass(frozen=True)
 class Step:
@@ -43,6 +45,9 @@ class Report:
         n_timed_out: how much timed out; None where it was not asked for.
         others: for each further query with a file of its own, its file and the number of its matches.
         warnings: sentences that the user should read.
+        n_late: events that came too late; None where none can.
+        late_sink: the file of those, or None.
+        slack_report: what the slack policy of the job did; None without one.
     """
 
     n_events: int
@@ -62,6 +67,9 @@ class Report:
     n_timed_out: int | None = None
     warnings: tuple[str, ...] = field(default=())
     others: Mapping[str, tuple[Path, int]] = field(default_factory=dict)
+    n_late: int | None = None
+    late_sink: Path | None = None
+    slack_report: SlackReport | None = None
 
     @property
     def seconds(self) -> float:

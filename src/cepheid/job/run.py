@@ -25,7 +25,7 @@ from cepheid.events.schema import Schema
 from cepheid.job.columns import columns_of_all
 from cepheid.job.engines import Found, match_local, match_spark
 from cepheid.job.load import Job
-from cepheid.job.model import SourceSection
+from cepheid.job.model import SourceSection, decisions_section
 from cepheid.job.no_matches import why_none
 from cepheid.job.parameters import parameters_of, require_all, values_for
 from cepheid.job.report import Report, Step
@@ -73,6 +73,9 @@ def read(job: Job, progress: Progress | None = None, n_events: int | None = None
     """
     job.require_engine()
     needed = columns_of_all(query.tree for query in (job.query, *job.named.values()))
+    if needed is not None and (slack := job.model.slack) is not None:
+        needed = needed | {slack.received} | ({slack.per} if slack.per else set())
+        needed = None if job.model.late is not None else needed  # late events come with all columns
     if job.model.file_sink.timed_out is not None:
         needed = None  # what timed out comes with all columns of its events
     events = _events(job, needed, progress, n_events)
@@ -143,6 +146,7 @@ def run(
             others=others,
             timed_out=timed_out,
             settings=job.model.settings.settings,
+            slack=job.model.slack,
         )
     match_s = time.perf_counter() - began
 
@@ -150,8 +154,8 @@ def run(
     matches = found.matches if limit is None else found.matches.slice(0, limit)
     rejected = pa.concat_tables([events.rejected, _placed(found, events)])
     more_matches = {name: table if limit is None else table.slice(0, limit) for name, table in found.others.items()}
-    sink, rejected_sink, timed_out_sink, *more_sinks = _write(
-        job, matches, rejected, found.timed_out, more_matches, progress
+    sink, rejected_sink, timed_out_sink, late_sink, _, *more_sinks = _write(
+        job, matches, rejected, found, more_matches, progress
     )
     return Report(
         n_events=events.n_rows - len(found.rejected),
@@ -169,6 +173,9 @@ def run(
         rejected_sink=rejected_sink,
         timed_out_sink=timed_out_sink,
         n_timed_out=None if found.timed_out is None else len(found.timed_out),
+        n_late=None if found.late is None else len(found.late),
+        late_sink=late_sink,
+        slack_report=found.slack_report,
         warnings=(
             *_warnings(events, found, rejected, rejected_sink),
             *_why_none(job, events, values, found),
@@ -192,7 +199,13 @@ def _check_sinks(job: Job) -> None:
     more = [(f"queries.{name}", section) for name, section in job.sinks.items()]
     model = job.model
     rejected = "rejected" if model.file_sink.rejected is None else "sink.rejected"
-    own = (("sink", model.file_sink), (rejected, model.rejected_events), ("sink.timed_out", model.file_sink.timed_out))
+    own = (
+        ("sink", model.file_sink),
+        (rejected, model.rejected_events),
+        ("sink.timed_out", model.file_sink.timed_out),
+        ("late", model.late),
+        ("slack", decisions_section(model)),
+    )
     for name, section in (*own, *more):
         if section is None or section.path is None:
             continue
@@ -304,14 +317,21 @@ def _schema(job: Job, tables: Mapping[str | None, Any]) -> Schema:
 
 
 def _write(
-    job: Job, matches: Any, rejected: Any, timed_out: Any, others: Mapping[str, Any], progress: Progress | None
+    job: Job, matches: Any, rejected: Any, found: Found, others: Mapping[str, Any], progress: Progress | None
 ) -> list[Path | None]:
     """The files of all, or of none where one of them cannot be written."""
     paths: list[Path | None] = []
     more = [(job.sinks[name], table) for name, table in others.items()]
     with ExitStack() as files:
         model = job.model
-        own = ((model.file_sink, matches), (model.rejected_events, rejected), (model.file_sink.timed_out, timed_out))
+        decisions = None if found.slack_report is None else found.slack_report.decisions
+        own = (
+            (model.file_sink, matches),
+            (model.rejected_events, rejected),
+            (model.file_sink.timed_out, found.timed_out),
+            (model.late, found.late),
+            (decisions_section(model), decisions),
+        )
         for section, table in (*own, *more):
             if section is None or section.path is None:
                 paths.append(None)

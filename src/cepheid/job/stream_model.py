@@ -138,7 +138,8 @@ class StreamSection(Section):
 
     Attributes:
         checkpoint: the folder in which Spark keeps how far the job is, and what its queries hold.
-        watermark: how much later than newer ones an event may come and still be on time.
+        watermark: how much later than newer ones an event may come and still be on time; where there is a section
+            ``[slack]``, that says it.
         trigger: when batches begin: as soon as the one before is done (``as it comes``), every so often (``5 s``), or
             once with all that is there (``available now``), whereupon the job ends.
         idle_flush: after so long without events the watermark goes on with the wall clock.
@@ -146,7 +147,7 @@ class StreamSection(Section):
     """
 
     checkpoint: Name
-    watermark: Length
+    watermark: Length | None = None
     trigger: Annotated[str, AfterValidator(_trigger)] = "as it comes"
     idle_flush: Length | None = None
     metrics_port: Port | None = None

@@ -6,19 +6,20 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cepheid.errors import JobError
 from cepheid.job.checkpoint import Resumed, require_same, resumed
 from cepheid.job.load import Job
+from cepheid.job.model import decisions_section
 from cepheid.job.parameters import require_all, values_for
 from cepheid.job.section import length_us
 from cepheid.job.stream_model import KafkaSinkSection, KafkaSourceSection
 from cepheid.job.stream_sinks import FolderWriter, Writer, match_writer
 from cepheid.job.stream_sources import Streams, name_of, streams_of, type_column
-from cepheid.job.telemetry import QUANTILES, Batch, Held, Telemetry, Totals, Written
+from cepheid.job.telemetry import QUANTILES, Batch, Closed, Held, Telemetry, Totals, Written
 from cepheid.language.printer import print_query
 
 
@@ -151,6 +152,9 @@ def _wired(job: Job, session: Any, parameters: Mapping[str, str] | None) -> tupl
         outputs.append("late")
     if rejected is not None and rejected.null_keys:
         outputs.append("rejected")
+    slack = job.model.slack
+    if slack is not None:
+        outputs.append("closed")
     found: Any = detect(
         streams.events,
         replace(job.query, identified=True),
@@ -161,6 +165,8 @@ def _wired(job: Job, session: Any, parameters: Mapping[str, str] | None) -> tupl
         watermark=stream.watermark,
         idle_flush=stream.idle_flush,
         settings=job.model.settings.settings,
+        slack=None if slack is None else slack.slack,
+        received=None if slack is None else slack.received,
     )
     return with_unread(found.tagged, streams.reads), found
 
@@ -174,6 +180,9 @@ def _writers(job: Job, found: Any) -> dict[str, Writer]:
         folder = job.path_of(rejected.path)
         writers["unread"] = FolderWriter(folder, rejected.format or "jsonl")
         writers["rejected"] = FolderWriter(folder / "null_keys", rejected.format or "jsonl")
+    decisions = decisions_section(job.model)
+    if decisions is not None:
+        writers["closed"] = FolderWriter(job.path_of(decisions.path), "jsonl")
     return writers
 
 
@@ -185,15 +194,18 @@ class _Batches:
         found: the outputs of the query.
         writers: output -> what writes its rows.
         telemetry: is told what was written.
+        closed: bucket -> what its slack policy has done so far.
     """
 
     found: Any
     writers: Mapping[str, Writer]
     telemetry: Telemetry
+    closed: dict[int, Closed] = field(default_factory=dict)
 
     def __call__(self, rows: Any, number: int) -> None:
         """Write one batch."""
         from cepheid.spark.stream_rows import UNREAD, summary_of
+        from cepheid.spark.streams.closing import closed_of
         from cepheid.spark.streams.outputs import rows_of
 
         rows.persist()
@@ -204,6 +216,9 @@ class _Batches:
             for name, writer in self.writers.items():
                 if n_rows.get(name):
                     writer(rows_of(rows, name, columns[name]), number)
+            if "closed" in columns:
+                told = closed_of(rows_of(rows, "closed", columns["closed"]))
+                self.closed.update({bucket: Closed(*figures) for bucket, figures in told.items()})
         finally:
             rows.unpersist()
         self.telemetry.written(
@@ -213,6 +228,7 @@ class _Batches:
                 n_late=sum(bucket.n_late for bucket in summary.buckets),
                 n_rejected=n_rows.get(UNREAD, 0) + n_rows.get("rejected", 0),
                 latency_s=summary.latency_s or None,
+                closed=Closed.of(self.closed.values()) if self.closed else None,
                 held={b.number: Held(b.n_waiting, b.n_partial_matches, b.n_bytes) for b in summary.buckets},
             ),
         )

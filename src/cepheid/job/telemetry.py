@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
@@ -20,6 +20,36 @@ QUANTILES = (0.5, 0.95, 0.99)
 
 
 @dataclass(frozen=True)
+class Closed:
+    """What slack policies have done.
+
+    Attributes:
+        n_windows: that were closed.
+        n_missed: those that are known to miss an event.
+        mean_slack_us: how long after their ends they were closed; negative for before.
+    """
+
+    n_windows: int
+    n_missed: int
+    mean_slack_us: float
+
+    @classmethod
+    def of(cls, each: Iterable[Closed]) -> Closed:
+        """That of several policies together."""
+        found = list(each)
+        n = sum(one.n_windows for one in found)
+        slack_us = sum(one.n_windows * one.mean_slack_us for one in found)
+        return cls(n, sum(one.n_missed for one in found), slack_us / max(1, n))
+
+    def __str__(self) -> str:
+        ratio = self.n_missed / max(1, self.n_windows)
+        return (
+            f"{_several(self.n_windows, 'window', 'windows')} closed, {ratio:.2%} of them miss an event, "
+            f"mean slack {self.mean_slack_us / 1e6:.3f} s"
+        )
+
+
+@dataclass(frozen=True)
 class Written:
     """What a batch wrote.
 
@@ -28,6 +58,7 @@ class Written:
         latency_s: the `QUANTILES` of the seconds from the last event of each match until it was written; None where
             there was no match.
         held: for each bucket that was called: what it holds.
+        closed: what the slack policies of all buckets have done in this run and before; None for none.
     """
 
     n_matches: int = 0
@@ -35,6 +66,7 @@ class Written:
     n_rejected: int = 0
     latency_s: tuple[float, ...] | None = None
     held: Mapping[int, Held] = field(default_factory=dict)
+    closed: Closed | None = None
 
     @property
     def is_something(self) -> bool:
@@ -226,6 +258,8 @@ def line_of(batch: Batch, written: Written, totals: Totals) -> str:
     parts = [", ".join(parts), f"{held}, {totals.state_bytes:,} bytes of state"]
     if batch.watermark is not None:
         parts.append(f"watermark {batch.watermark}")
+    if written.closed is not None:
+        parts.append(str(written.closed))
     if written.latency_s is not None:
         told = ", ".join(f"p{100 * q:g} {s:.2f} s" for q, s in zip(QUANTILES, written.latency_s, strict=True))
         parts.append(f"latency {told}")

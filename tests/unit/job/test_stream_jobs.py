@@ -35,7 +35,7 @@ def test_a_job_from_kafka_to_kafka():
             "servers =",
         ),
         (KAFKA + 'servrs = "x"\n' + QUERY + STREAM, "no key 'source.servrs'", "did you mean 'servers'"),
-        (KAFKA + QUERY + '[stream]\ncheckpoint = "c"\n', "'watermark' is missing in .stream.", "how much later"),
+        (KAFKA + QUERY + '[stream]\ncheckpoint = "c"\n', "says nothing of how late events may be", "how much later"),
         (KAFKA + QUERY + STREAM + 'trigger = "now"\n', "'now' says nothing of when batches begin", "available now"),
         (KAFKA + QUERY + STREAM + 'idle_flush = "5 events"\n', "'5 events' is not a length of time", "write"),
         ('engine = "local"\n' + KAFKA + QUERY + STREAM, "a stream runs on Spark", "leave engine out"),

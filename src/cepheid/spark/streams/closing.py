@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from cepheid.engine.slack import DECISIONS, SlackWatch, warning_of, watch_of
 from cepheid.events.batch import EventBatch
@@ -111,3 +113,14 @@ _LEAST = -(2**63)
 
 def _or_least(value: int | None) -> int:
     return _LEAST if value is None else value
+
+
+def closed_of(rows: DataFrame) -> dict[int, tuple[int, int, float]]:
+    """What each bucket in rows of the output ``closed`` had done by then.
+
+    Returns:
+        bucket -> windows that were closed, those that miss an event, and the mean slack, us.
+    """
+    last = F.max_by(F.struct("n_closed", "n_missed", "mean_slack_us"), "n_closed").alias("last")
+    found = rows.groupBy("bucket").agg(last).collect()
+    return {int(row["bucket"]): tuple(row["last"]) for row in found}
