@@ -19,17 +19,25 @@ ATTRIBUTES = {"price": (1.0, 1000.0), "v1": (1, 100_000), "v2": (1, 100_000)}
 """Attribute -> its bounds; the values between are uniform."""
 
 
-def rules(n_rules: int = N_RULES, seed: int = SEED) -> dict[str, str]:
-    """The texts of the rules, by name."""
+def rules(n_rules: int = N_RULES, seed: int = SEED, *, n_elements: int = 3, window: str = "60 s") -> dict[str, str]:
+    """The texts of the rules, by name.
+
+    Args:
+        n_rules: how many.
+        seed: the same seed draws the same rules.
+        n_elements: only the first ones of each: what a match begins with.
+        window: of each.
+    """
     draw = random.Random(seed)
-    return {f"rule {number}": _rule(draw) for number in range(n_rules)}
+    return {f"rule {number}": _rule(draw, n_elements, window) for number in range(n_rules)}
 
 
-def _rule(draw: random.Random) -> str:
+def _rule(draw: random.Random, n_elements: int, window: str) -> str:
     types = draw.sample("ABCDE", 3)
-    conditions = " AND ".join(_condition(draw, variable) for variable in "abc")
-    elements = ", ".join(f"{kind} {variable}" for kind, variable in zip(types, "abc", strict=True))
-    return f"PATTERN SEQ({elements}) WHERE SAME[key] AND {conditions} WITHIN 60 s POLICY next"
+    conditions = [_condition(draw, variable) for variable in "abc"]
+    elements = [f"{kind} {variable}" for kind, variable in zip(types, "abc", strict=True)]
+    where = " AND ".join(["SAME[key]", *conditions[:n_elements]])
+    return f"PATTERN SEQ({', '.join(elements[:n_elements])}) WHERE {where} WITHIN {window} POLICY next"
 
 
 def _condition(draw: random.Random, variable: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.engine.rules import N_RULES, rules
 from benchmarks.stream import SEED, stream
 
 
@@ -19,20 +20,29 @@ class Case:
         beginnings: the same for what a match is before it is whole: a partial match is a match of one of them.
         loops: a match is also what is left of it without its last events, from two events on; they are as many as it
             has further events. No two matches begin with the same event.
+        n_rules: it is a set of so many rules (`benchmarks.engine.rules`), and has no query of its own.
     """
 
     query: str
     beginnings: tuple[str, ...]
     loops: bool = False
+    n_rules: int = 0
 
-    def texts(self, window_ms: int) -> tuple[str, ...]:
-        """The query and the beginnings with a window."""
-        return tuple(t.format(window=window_ms, slide=window_ms // 10) for t in (self.query, *self.beginnings))
+    def texts(self, window_ms: int) -> tuple[dict[str, str], ...]:
+        """The queries by name, and their beginnings, with a window."""
+        if self.n_rules:
+            return tuple(rules(self.n_rules, n_elements=n, window=f"{window_ms} ms") for n in (3, 1, 2))
+        return tuple({"": t.format(window=window_ms, slide=window_ms // 10)} for t in (self.query, *self.beginnings))
 
 
 def _within(policy: str, pattern: str, *beginnings: str) -> Case:
     query, *rest = (f"PATTERN {p} WHERE SAME[key] WITHIN {{window}} ms POLICY {policy}" for p in (pattern, *beginnings))
     return Case(query, tuple(rest))
+
+
+def _strict(pattern: str, *conditions: str) -> str:
+    where = " AND ".join(("SAME[key]", *conditions))
+    return f"PATTERN {pattern} WHERE {where} WITHIN {{window}} ms POLICY strict"
 
 
 def _sliding(pattern: str, *conditions: str) -> str:
@@ -56,6 +66,11 @@ CASES = {
     "W10": Case(
         _sliding("SEQ(A a, B b, C c)", "a.v1 < b.v1", "b.v1 < c.v1"),
         (_sliding("SEQ(A a)"), _sliding("SEQ(A a, B b)", "a.v1 < b.v1")),
+    ),
+    "W12": Case("", (), n_rules=N_RULES),
+    "W1strict": Case(
+        _strict("SEQ(A a, B b, C c)", "a.v1 < b.v1", "b.v1 < c.v1"),
+        (_strict("SEQ(A a)"), _strict("SEQ(A a, B b)", "a.v1 < b.v1")),
     ),
 }
 """By the name of the workload."""

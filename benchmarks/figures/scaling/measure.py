@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import resource
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.engine.measure import engine_on
+from benchmarks.engine.measure import engine_on, set_on
 from benchmarks.figures.scaling.cases import Case, Setting, events
 from cepheid.engine.session import run
 from cepheid.events.ingest import read_events, schema_of
@@ -45,9 +46,14 @@ class Point:
 
 def counts(table: Any, case: Case, window_ms: int) -> list[int]:
     """The numbers of matches, of those of each beginning, and, of loops, of the parts of matches."""
-    query, *beginnings = case.texts(window_ms)
-    found = [engine_on(table, text)() for text in (query, *beginnings)]
-    return [*found, n_taken(table, query) - 2 * found[0]] if case.loops else found
+    texts = case.texts(window_ms)
+    found = [finds(table, queries)() for queries in texts]
+    return [*found, n_taken(table, texts[0][""]) - 2 * found[0]] if case.loops else found
+
+
+def finds(table: Any, queries: Mapping[str, str]) -> Callable[[], int]:
+    """A function that finds the matches of a query, or of a set in one pass, and returns their number."""
+    return engine_on(table, queries[""]) if "" in queries else set_on(table, queries)[0]
 
 
 def n_taken(table: Any, query: str) -> int:
@@ -60,7 +66,7 @@ def point(workload: str, case: Case, axis: str, factor: int, setting: Setting) -
     """Measure one."""
     table = events(setting)
     found = counts(table, case, setting.window_ms)
-    find = engine_on(table, case.texts(setting.window_ms)[0])
+    find = finds(table, case.texts(setting.window_ms)[0])
     total_s, n_times = 0.0, 0
     while total_s < LEAST_S:
         gc.collect()
