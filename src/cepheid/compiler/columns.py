@@ -167,7 +167,7 @@ def _events_of(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, G
         partition, _ = partition_codes([evaluated(compiled, batch, expression, selected) for expression in by])
     told: dict[Request, Ints] = {}
     if compiled.hooks is not None and compiled.hooks.tells_cells:
-        told = hook_columns(compiled.hooks, batch, selected, partition, null_keys)
+        told = hook_columns(compiled.hooks, batch, selected, partition, null_keys, None if absent else fit)
     return gather(compiled, batch, fit, partition, selected, null_keys, neighbours=neighbours, told=told)
 
 
@@ -214,7 +214,8 @@ def _in_windows(
     own = (clocks[0][selected], clocks[1][selected])
     told: dict[Request, Ints] = {}
     if compiled.hooks is not None and compiled.hooks.tells_cells:
-        told = hook_columns(compiled.hooks, batch, selected, partition, null_keys, automaton.bound.window, windows)
+        window = automaton.bound.window
+        told = hook_columns(compiled.hooks, batch, selected, partition, null_keys, fit[copied], window, windows)
     events = gather(
         compiled, batch, fit[copied], codes, selected, null_keys, clocks=own, neighbours=neighbours, told=told
     )

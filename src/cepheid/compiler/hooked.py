@@ -1,9 +1,9 @@
-"""What a plan needs for a policy that looks at pairs: the table `hooks`, two columns, three registers."""
+"""What a plan needs for a policy that looks at pairs: the table `hooks`, two columns, a register."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from cepheid.ports.pairs import Cells, Wanted
 
 Ints = NDArray[np.int64]
 
+MOST_ELEMENTS = 12
+"""A table has an entry for each set of so many."""
+
 MOST_PARTITIONS = 1 << 20
 """Codes that lie further apart are sorted; so many counters take 8 MB."""
 
@@ -35,10 +38,13 @@ class Hooks:
     Attributes:
         wanted: what the policy wants.
         cells: what it is told.
+        numbers_by_fit: the number of an event's type, by the elements that it fits as bits; None where these do not
+            tell it.
     """
 
     wanted: Wanted
     cells: Cells
+    numbers_by_fit: Ints | None = field(default=None, compare=False, repr=False)
 
     @property
     def tells_cells(self) -> bool:
@@ -76,22 +82,23 @@ class HookTable:
                 origin=bound.origin,
                 span=bound.query.pattern.span,
             )
-        self.hooks = Hooks(wanted, cells_of(automaton, wanted))
+        cells = cells_of(automaton, wanted)
+        self.hooks = Hooks(wanted, cells, _numbers_by_fit(automaton, cells))
         self._automaton = automaton
         self._type = self._place = -1
         if self.hooks.tells_cells:
             self._type = requests.number(TYPE_NUMBER)
             self._place = requests.number(PLACE_IN_WINDOW)
-        self._first = self._cell = self._marks = -1
+        self._first = self._pair = -1
 
     def take_registers(self, registers: Registers) -> None:
         """Take registers, after all others have been given out."""
-        if self.hooks.tells_cells and not self._automaton.sliding:
-            self._first = registers.n_ints
+        places = self.hooks.tells_cells and not self._automaton.sliding
+        if places or self.hooks.wanted.observe:
+            self._pair = registers.n_ints
             registers.n_ints += 1
-        if self.hooks.wanted.observe:
-            self._cell, self._marks = registers.n_ints, registers.n_ints + 1
-            registers.n_ints += 2
+        if places:
+            self._first = self._pair
 
     def updates(self, edge: Edge) -> list[list[int]]:
         """The rows of the table `updates` for a step: a start notes its place, where its window begins."""
@@ -114,8 +121,8 @@ class HookTable:
         header = [0] * h.HOOKS_HEADER
         header[h.H_TYPE], header[h.H_PLACE] = self._type, self._place
         header[h.H_FIRST] = registers_at + self._first if self._first >= 0 else -1
-        header[h.H_CELL], header[h.H_MARKS] = registers_at + self._cell, registers_at + self._marks
-        header[h.H_BIN_SHIFT] = self.hooks.wanted.bin_events.bit_length() - 1
+        header[h.H_PAIR] = registers_at + self._pair
+        header[h.H_PLACE_SHIFT] = h.PLACE_SHIFT + self.hooks.wanted.bin_events.bit_length() - 1
         header[h.H_N_BINS], header[h.H_N_STATES] = self.hooks.wanted.n_bins, n_states
         return [[number] for number in (*header, *states)]
 
@@ -124,7 +131,20 @@ def cells_of(automaton: Automaton, wanted: Wanted) -> Cells:
     """The cells of a plan."""
     types = sorted({name for element in automaton.elements for name in element.types})
     states = [automaton.variables[state.element].variable for state in automaton.states]
-    return Cells((*types, None), (*states, None), wanted.n_bins, wanted.bin_events)
+    cells = Cells((*types, None), (*states, None), wanted.n_bins, wanted.bin_events)
+    n_types, n_states, n_bins = cells.shape
+    n_cells = n_types * n_states * n_bins
+    if n_cells > h.MOST_CELLS:
+        bound = automaton.bound
+        raise NotSupportedError(
+            f"{n_types} types, {n_states} states and {n_bins} bins make {n_cells} cells, and a policy can tell "
+            f"{h.MOST_CELLS} apart",
+            remedy="take fewer and wider bins (Wanted.n_bins, bin_events)",
+            text=bound.text,
+            origin=bound.origin,
+            span=bound.query.pattern.span,
+        )
+    return cells
 
 
 def hook_columns(
@@ -133,6 +153,7 @@ def hook_columns(
     selected: Ints | None,
     partition: Ints | None,
     null_keys: Ints,
+    fit: Ints | None,
     window: BoundWindow | None = None,
     windows: Windows | None = None,
 ) -> dict[Request, Ints]:
@@ -144,39 +165,67 @@ def hook_columns(
         selected: the position in the batch of each event (or copy) that the kernel sees; None: all, in place.
         partition: the codes of all events; None where all are in one.
         null_keys: positions of events in no partition.
+        fit: the elements that each selected event fits, as bits; None where that may not be by its type alone.
         window, windows: those that slide, and of each copy the one that it is in.
     """
     if window is not None and windows is not None:
         assert selected is not None
         begin = windows.numbers * windows.slide
+        counted = count_events(partition, null_keys, len(batch), batch.places)
         if window.size_events is None:
-            counted = count_events(partition, null_keys, len(batch), batch.places)
             begin = _first_places(counted, batch.time_us, counted.partitions[selected], begin)
-            places = counted.places
-        else:
-            places = _places(batch, partition, null_keys)
-        places = places[selected] - begin
+        places = (counted.places[selected] - begin) << h.PLACE_SHIFT
     else:
-        places = _places(batch, partition, null_keys)
-        places = places if selected is None else places[selected]
+        places = _places(batch, partition, null_keys, selected)
+    numbers = None if fit is None else hooks.numbers_by_fit
+    if numbers is not None:
+        assert fit is not None
+        return {PLACE_IN_WINDOW: places, TYPE_NUMBER: numbers[fit]}
     known = [name for name in hooks.cells.types if name is not None]
-    numbers = numbers_by_type(known, batch)
-    return {PLACE_IN_WINDOW: places, TYPE_NUMBER: numbers if selected is None else numbers[selected]}
+    of_all = numbers_by_type(known, batch)
+    return {PLACE_IN_WINDOW: places, TYPE_NUMBER: of_all if selected is None else of_all[selected]}
 
 
-def _places(batch: EventBatch, partition: Ints | None, null_keys: Ints) -> Ints:
-    """The place of each event in its partition; of those without one, any."""
+def _places(batch: EventBatch, partition: Ints | None, null_keys: Ints, selected: Ints | None) -> Ints:
+    """The place of each selected event in its partition, shifted; of those without one, any."""
     n = len(batch)
-    if batch.places is not None and bool((batch.places >= 0).all()):
-        return batch.places  # the stream that the batch is a part of has counted them
-    if batch.places is None and partition is not None and n and len(null_keys) == 0:
-        least, greatest = int(partition.min()), int(partition.max())
-        if greatest - least < MOST_PARTITIONS:
-            places = np.empty(n, np.int64)
-            codes = partition.astype(np.int64, copy=False)
-            place_kernel()(codes, least, np.zeros(greatest - least + 1, np.int64), places)
-            return places
-    return count_events(partition, null_keys, n, batch.places).places
+    places = batch.places
+    if places is not None and not bool((places >= 0).all()):
+        places = None  # else the stream that the batch is a part of has counted them
+    if places is None and batch.places is None and n and len(null_keys) == 0:
+        if partition is None:
+            places = np.arange(n)
+        else:
+            least, greatest = int(partition.min()), int(partition.max())
+            if greatest - least < MOST_PARTITIONS:
+                n_asked = n if selected is None else len(selected)
+                shifted = np.empty(n_asked + 1, np.int64)
+                codes = partition.astype(np.int64, copy=False)
+                asked = np.zeros(0, np.int64) if selected is None else selected
+                if n_asked:
+                    place_kernel()(
+                        codes, least, np.zeros(greatest - least + 1, np.int64), asked, h.PLACE_SHIFT, shifted
+                    )
+                return shifted[:n_asked]
+    if places is None:
+        places = count_events(partition, null_keys, n, batch.places).places
+    return (places if selected is None else places[selected]) << h.PLACE_SHIFT
+
+
+def _numbers_by_fit(automaton: Automaton, cells: Cells) -> Ints | None:
+    """For each set of elements that a type fits, as bits, the number of the type; None where that does not tell it."""
+    elements = automaton.elements
+    if len(elements) > MOST_ELEMENTS or automaton.constants or any(e.conditions or e.inner for e in elements):
+        return None
+    bits = [
+        sum(1 << element.index for element in elements if not element.types or name in element.types)
+        for name in cells.types
+    ]
+    if len(set(bits)) < len(bits):
+        return None
+    numbers = np.full(1 << len(elements), len(bits) - 1, np.int64)
+    numbers[bits] = np.arange(len(bits))
+    return numbers
 
 
 def _first_places(counted: CountedEvents, time_us: Ints, partitions: Ints, starts_us: Ints) -> Ints:

@@ -34,7 +34,7 @@ class Asked:
         self._hooks: Hooks = compiled.hooks
         self._policy = policy
         self._pool = pool
-        self._marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_MARKS])
+        self._marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_PAIR])
         self._row_width = int(compiled.plan[k.P_ROW_WIDTH])
         shape = self._hooks.cells.shape
         self._shapes: dict[int, tuple[int, ...]] = {

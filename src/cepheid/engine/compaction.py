@@ -179,7 +179,7 @@ def _count_expired(compiled: CompiledPlan, pool: Pool, gone: k.Ints) -> None:
     """Count for a policy that observes, as `kernels.hooks.observe_end` does, rows whose room is given back here."""
     if compiled.hooks is None or not compiled.hooks.wanted.observe or not len(pool.for_policy):
         return
-    marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_MARKS])
+    marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_PAIR])
     states = gone[gone[:, marks] & h.WENT_ON == 0, k.STATE] & k.STATE_MASK
     area = pool.for_policy
     counts = np.bincount(states)

@@ -175,14 +175,12 @@ def restored_rows(compiled: CompiledPlan, pool: Pool, events: KernelEvents, rows
 
 
 def _for_policy(compiled: CompiledPlan, pool: Pool) -> dict[str, int]:
-    """The fields of a row that a policy needs, by what they hold; none where there is no policy."""
+    """The field of a row that a policy needs, by what it holds; none where there is no policy."""
     if compiled.hooks is None or not len(pool.for_policy):
         return {}
     hooks = compiled.plan[compiled.plan[k.P_HOOKS] :]
-    found = {"place of the first event": int(hooks[h.H_FIRST])} if hooks[h.H_FIRST] >= 0 else {}
-    if compiled.hooks.wanted.observe:
-        found |= {"cell": int(hooks[h.H_CELL]), "marks": int(hooks[h.H_MARKS])}
-    return found
+    wanted = compiled.hooks.wanted
+    return {"pair": int(hooks[h.H_PAIR])} if wanted.observe or hooks[h.H_FIRST] >= 0 else {}
 
 
 def _further(register: AnyRegister) -> range:

@@ -18,7 +18,8 @@ from cepheid.kernels.hooks import (
     GUARDED,
     OBSERVED,
     SOME,
-    cell_of,
+    bins_of,
+    cell_at,
     count_group,
     count_pair,
     count_work,
@@ -28,8 +29,10 @@ from cepheid.kernels.hooks import (
     group_answer,
     is_spent,
     may_drop,
-    observe_pair,
+    observe_pairs,
     observe_taken,
+    pair_at_hand,
+    place_in,
     went_on,
 )
 from cepheid.kernels.jit import kernel
@@ -288,6 +291,7 @@ def advance(
     has_runs = run_field >= 0 and plan[P_HORIZON] >= 0
     moves_on = plan[P_MIXED] != 0 and run_field >= 0
     guards = GUARDED and may_drop(pool)
+    shift, last_bin = bins_of(plan)
     stop = pool[M_STOP]
     while pool[M_EVENT] < stop:
         i = pool[M_EVENT]
@@ -351,9 +355,10 @@ def advance(
                         value = ints[(FIRST_COLUMN + column) * n + i]
                 comparator = plan[listed + FILTER_COMPARATOR]
                 exact = plan[listed + EVENT_KEYS_TO] - plan[listed + EVENT_KEYS_FROM] == 1
-                first, cell, guarded, group = 0, 0, False, False
+                first, cell, place, first_place, guarded, group = 0, 0, 0, 0, False, False
                 if guards or OBSERVED:
                     first = first_cell(k, i, plan, pool, ints)
+                    place, first_place = place_in(i, starting, plan, pool, ints)
                     group = starting or row_id >= tail
                 if GUARDED and guards and group:
                     answer = group_answer(first, i, starting, plan, pool, ints)
@@ -361,10 +366,13 @@ def advance(
                         drop_group(first, i, starting, plan, pool, ints)
                         continue
                     guarded = answer == SOME
+                met_cell, n_met = 0, 0  # a cell, and pairs of it that met and are not counted yet
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail or starting:
                     if COUNTED:
                         if is_spent(pool):
+                            if OBSERVED and n_met:
+                                observe_pairs(met_cell, n_met, pool)
                             pause(k, row_id, pool)
                             return WORK_DONE
                         count_work(pool)
@@ -386,7 +394,7 @@ def advance(
                                 gone = exact
                                 met = False
                     if met and (guarded or OBSERVED):
-                        cell = cell_of(first, i, row, starting, plan, pool, ints)
+                        cell = cell_at(first, place, first_place, row, shift, last_bin, pool)
                         if GUARDED and guarded and drops(cell, pool):
                             met = False
                     meets = met
@@ -395,10 +403,19 @@ def advance(
                     if met:
                         room = has_room(row_id, row, plan, pool)
                         if room != DONE:
+                            if OBSERVED and n_met:
+                                observe_pairs(met_cell, n_met, pool)
                             pause(k, row_id, pool)
                             return room
                     if OBSERVED and meets:
-                        observe_pair(cell, pool)
+                        # Rows stand by age, so many of them one after the other are of one bin.
+                        if cell != met_cell:
+                            if n_met:
+                                observe_pairs(met_cell, n_met, pool)
+                            met_cell, n_met = cell, 0
+                        n_met += 1
+                        if met:
+                            pair_at_hand(cell, pool)
                     if COUNTED and meets:
                         count_pair(k, filtered, plan, pool)
                     if met:
@@ -486,6 +503,8 @@ def advance(
                         previous = row
                     row_id = following
                 if OBSERVED and group:
+                    if n_met:
+                        observe_pairs(met_cell, n_met, pool)
                     count_group(first, plan, pool)
             pool[M_STAGE] = 2
         if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:

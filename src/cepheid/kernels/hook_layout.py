@@ -13,15 +13,19 @@ from __future__ import annotations
 H_TYPE = 0  # the int column with the number of an event's type
 H_PLACE = 1  # the int column with its place in the window, or in the partition where the next one says so
 H_FIRST = 2  # the field of a row with the place of its first event, where its window begins; -1: windows slide
-H_CELL = 3  # the field with the cell of the pair that made the row
-H_MARKS = 4  # the field with the following bits
+H_PAIR = 3  # the field with the cell of the pair that made the row, and marks: the same, where windows do not slide
+# Its lowest bits are marks, those above them the cell, all others the place: a row has one word for all of them.
 WENT_ON = 1  # it takes no further event, because it took one (next), or is complete
 IN_MATCH = 2  # it is a beginning of a match, or one
-H_BIN_SHIFT = 5  # a bin has two to the power of this many places
-H_N_BINS = 6  # what lies beyond the last bin is in it, too
-H_N_STATES = 7  # and one for none
-H_LIST_STATES = 8  # for each list, those of starts too: the state of its rows
-HOOKS_HEADER = 8
+CELL_SHIFT = 2
+PLACE_SHIFT = 24  # columns of places are shifted already
+BELOW_PLACE = (1 << PLACE_SHIFT) - 1
+MOST_CELLS = 1 << (PLACE_SHIFT - CELL_SHIFT)
+H_PLACE_SHIFT = 4  # that of a bin: it has two to the power of so many places, less PLACE_SHIFT
+H_N_BINS = 5  # what lies beyond the last bin is in it, too
+H_N_STATES = 6  # and one for none
+H_LIST_STATES = 7  # for each list, those of starts too: the state of its rows
+HOOKS_HEADER = 7
 
 # --- what a kernel keeps for policies, in `pool` at pool[layout.M_HOOKS] --------------------------------------
 A_WORK = 0  # events read and rows walked over

@@ -26,14 +26,15 @@ from cepheid.kernels.hook_layout import (
     A_THRESHOLD,
     A_UTILITIES,
     A_WORK,
-    H_BIN_SHIFT,
-    H_CELL,
+    BELOW_PLACE,
+    CELL_SHIFT,
     H_FIRST,
     H_LIST_STATES,
-    H_MARKS,
     H_N_BINS,
     H_N_STATES,
+    H_PAIR,
     H_PLACE,
+    H_PLACE_SHIFT,
     H_TYPE,
     IN_MATCH,
     WENT_ON,
@@ -45,13 +46,11 @@ from cepheid.kernels.layout import (
     M_N_EVENTS,
     NOT_LEFT,
     P_HOOKS,
-    PARENT,
     STATE,
     STATE_MASK,
     TIMED_OUT,
     Ints,
 )
-from cepheid.kernels.rows import row_of
 
 GUARDED = 0
 """Pairs may be dropped."""
@@ -102,8 +101,34 @@ def cell_of(first: int, i: int, row: int, starting: bool, plan: Ints, pool: Ints
     place = ints[(FIRST_COLUMN + plan[hooks + H_PLACE]) * pool[M_N_EVENTS] + i]
     field = plan[hooks + H_FIRST]
     if field >= 0:
-        place = 0 if starting else place - pool[row + field]
-    return first + min(place >> plan[hooks + H_BIN_SHIFT], plan[hooks + H_N_BINS] - 1)
+        place = 0 if starting else place + BELOW_PLACE - pool[row + field]
+    return first + min(place >> plan[hooks + H_PLACE_SHIFT], plan[hooks + H_N_BINS] - 1)
+
+
+@kernel(inline=True)
+def bins_of(plan: Ints) -> tuple[int, int]:
+    """By how much a place is shifted to its bin, and the last bin; see `cell_at`."""
+    if GUARDED or OBSERVED:
+        hooks = plan[P_HOOKS]
+        return plan[hooks + H_PLACE_SHIFT], plan[hooks + H_N_BINS] - 1
+    return 0, 0
+
+
+@kernel(inline=True)
+def place_in(i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> tuple[int, int]:
+    """The place of the event at index ``i``, and the field of a row that is to be taken off it, or -1."""
+    hooks = plan[P_HOOKS]
+    field = plan[hooks + H_FIRST]
+    if starting and field >= 0:
+        return 0, -1
+    place = ints[(FIRST_COLUMN + plan[hooks + H_PLACE]) * pool[M_N_EVENTS] + i]
+    return (place + BELOW_PLACE if field >= 0 else place), field
+
+
+@kernel(macro=True)
+def cell_at(first: int, place: int, field: int, row: int, shift: int, last: int, pool: Ints) -> int:
+    """`cell_of` in a loop over rows: what is the same for all of them is found before."""
+    return first + min((place - pool[row + field] if field >= 0 else place) >> shift, last)
 
 
 @kernel(inline=True)
@@ -152,6 +177,18 @@ def observe_pair(cell: int, pool: Ints) -> None:
     pool[pool[M_HOOKS] + A_PAIR] = cell
 
 
+@kernel(macro=True)
+def observe_pairs(cell: int, n: int, pool: Ints) -> None:
+    """Count so many pairs of one cell that meet."""
+    pool[pool[M_HOOKS] + pool[pool[M_HOOKS] + A_PROCESSED] + cell] += n
+
+
+@kernel(macro=True)
+def pair_at_hand(cell: int, pool: Ints) -> None:
+    """Note the cell of a pair that may lead to something."""
+    pool[pool[M_HOOKS] + A_PAIR] = cell
+
+
 @kernel(inline=True)
 def observe_taken(row_id: int, state: int, pool: Ints) -> None:
     """Count that the pair at hand leads to a state."""
@@ -165,14 +202,14 @@ def observe_taken(row_id: int, state: int, pool: Ints) -> None:
 @kernel(inline=True)
 def observe_row(row: int, plan: Ints, pool: Ints) -> None:
     """Note in a new row which pair made it."""
-    pool[row + plan[plan[P_HOOKS] + H_CELL]] = pool[pool[M_HOOKS] + A_PAIR]
-    pool[row + plan[plan[P_HOOKS] + H_MARKS]] = 0
+    at = row + plan[plan[P_HOOKS] + H_PAIR]
+    pool[at] = (pool[at] & ~BELOW_PLACE) | pool[pool[M_HOOKS] + A_PAIR] << CELL_SHIFT
 
 
 @kernel(inline=True)
 def went_on(row: int, plan: Ints, pool: Ints) -> None:
     """Note that a row takes no further event."""
-    pool[row + plan[plan[P_HOOKS] + H_MARKS]] |= WENT_ON
+    pool[row + plan[plan[P_HOOKS] + H_PAIR]] |= WENT_ON
 
 
 @kernel(inline=True)
@@ -199,26 +236,33 @@ def meets(item_id: int, item: int, i: int, plan: Ints, pool: Ints, ints: Ints) -
 @kernel(inline=True)
 def observe_end(row: int, plan: Ints, pool: Ints) -> None:
     """Count a row whose window closed while it waited."""
-    if not pool[row + plan[plan[P_HOOKS] + H_MARKS]] & WENT_ON:
+    if not pool[row + plan[plan[P_HOOKS] + H_PAIR]] & WENT_ON:
         count(A_EXPIRED, pool[row + STATE] & STATE_MASK, pool)
 
 
-@kernel()
-def observe_match(row_id: int, current: int, element: int, decider: int, plan: Ints, pool: Ints) -> None:
-    """Count the pairs that made a match, as `output.emit` writes it."""
-    if decider == TIMED_OUT or decider == NOT_LEFT or (current >= 0 and element < 0):
-        return  # it is none
-    marks, cells = plan[plan[P_HOOKS] + H_MARKS], plan[plan[P_HOOKS] + H_CELL]
-    if current >= 0:  # no row was made for the last event
-        count(A_COMPLETED, pool[pool[M_HOOKS] + A_PAIR], pool)
-        count(A_MATCHED, pool[pool[M_HOOKS] + A_PAIR], pool)
-    while row_id >= 0:
-        row = row_of(row_id, plan, pool)
-        count(A_MATCHED, pool[row + cells], pool)
-        if not pool[row + marks] & IN_MATCH:
-            pool[row + marks] |= IN_MATCH
-            count(A_COMPLETED, pool[row + cells], pool)
-        row_id = pool[row + PARENT]
+@kernel(macro=True)
+def is_match(current: int, element: int, decider: int) -> bool:
+    """Whether what `output.emit` writes is a match."""
+    return decider != TIMED_OUT and decider != NOT_LEFT and (current < 0 or element >= 0)
+
+
+@kernel(inline=True)
+def observe_last(pool: Ints) -> None:
+    """Count the pair at hand, which makes a match without a row."""
+    count(A_COMPLETED, pool[pool[M_HOOKS] + A_PAIR], pool)
+    count(A_MATCHED, pool[pool[M_HOOKS] + A_PAIR], pool)
+
+
+@kernel(inline=True)
+def observe_in_match(row: int, plan: Ints, pool: Ints) -> None:
+    """Count the pair that made a row of a match."""
+    at = row + plan[plan[P_HOOKS] + H_PAIR]
+    pair = pool[at]
+    cell = (pair & BELOW_PLACE) >> CELL_SHIFT
+    count(A_MATCHED, cell, pool)
+    if not pair & IN_MATCH:
+        pool[at] = pair | IN_MATCH
+        count(A_COMPLETED, cell, pool)
 
 
 @kernel(macro=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheid.kernels.hooks import OBSERVED, observe_match
+from cepheid.kernels.hooks import OBSERVED, is_match, observe_in_match, observe_last
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     EVENT,
@@ -34,8 +34,9 @@ def emit(
     row_id: int, current: int, element: int, decided: int, decider: int, plan: Ints, pool: Ints, out: Ints
 ) -> None:
     """Write a match: the chain of ``row_id``, and the event ``current`` after it where it is not -1."""
-    if OBSERVED:
-        observe_match(row_id, current, element, decider, plan, pool)
+    observes = OBSERVED and is_match(current, element, decider)
+    if OBSERVED and observes and current >= 0:
+        observe_last(pool)
     length = 0
     if row_id >= 0:
         length = pool[row_of(row_id, plan, pool) + STATE] >> LENGTH_SHIFT
@@ -62,6 +63,8 @@ def emit(
         out[at] = pool[row + EVENT]
         if varies:
             out[elements + at] = element_of(row, plan, pool)
+        if OBSERVED and observes:
+            observe_in_match(row, plan, pool)
         row_id = pool[row + PARENT]
 
 
