@@ -21,36 +21,25 @@ from cepheid.kernels.hooks import (
     bins_of,
     cell_at,
     count_group,
-    count_pair,
-    count_work,
     drop_group,
     drops,
     first_cell,
     group_answer,
-    is_spent,
     may_drop,
     observe_pairs,
-    observe_taken,
     pair_at_hand,
     place_in,
+    tell_pairs,
+    tell_work,
     went_on,
+    work_left,
 )
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    ACCEPTS,
-    ACCEPTS_ALSO,
-    ACCEPTS_LATE,
-    BARE_FINAL,
     BUFFER_FULL,
-    CLOSE_FROM,
     DONE,
     EDGE_WIDTH,
     ELEMENT,
-    END_WIDTH,
-    ENDS_ANYWAY,
-    ENDS_FROM,
-    ENDS_IF_ACCEPTED,
-    ENDS_TO,
     EVENT,
     EVENT_KEYS_FROM,
     EVENT_KEYS_TO,
@@ -61,24 +50,19 @@ from cepheid.kernels.layout import (
     FIRST_COLUMN,
     FIT_COLUMN,
     FORKS,
-    FULL_COUNT,
-    FULL_REGISTER,
     GROWN,
     HOST_FAILED,
-    IS_FINAL,
     LIST_EDGES_FROM,
     LIST_EDGES_TO,
     LIST_ELEMENTS,
     LIST_FIELD,
     LIST_WIDTH,
-    LOGS_ROWS,
     M_BASE,
     M_BUCKETS,
     M_CAPACITY,
     M_CURRENT,
     M_EVENT,
     M_FAILED,
-    M_HEAD,
     M_HEADS,
     M_INT_NULLS,
     M_LIST,
@@ -86,58 +70,35 @@ from cepheid.kernels.layout import (
     M_N_TRIED,
     M_ROW,
     M_ROWS,
-    M_RUN_CAPACITY,
-    M_RUN_HEAD,
-    M_RUNS,
     M_STAGE,
     M_STOP,
     M_TAIL,
-    MADE_FROM,
     MOVED_ON,
     NO_ROW,
-    OVER_WHEN_FULL,
     P_EDGES,
-    P_ENDS,
     P_HORIZON,
     P_KEEP,
     P_LIST_EDGES,
     P_LISTS,
-    P_LOGS,
     P_MIXED,
     P_N_BUFFERS,
     P_N_LISTS,
     P_N_STARTS,
-    P_ONE_START,
-    P_REGISTERS,
     P_ROW_WIDTH,
     P_RUN_FIELD,
-    P_STATES,
     P_TELLS,
     P_WITHIN,
     POLL,
-    REJECTS,
-    RUN_EDGE,
-    RUN_FIRST,
-    RUN_LAST,
-    RUN_LAST_US,
-    RUN_ROW,
-    RUN_START,
-    RUN_WIDTH,
     START,
-    STATE_ELEMENT,
-    STATE_WIDTH,
-    TARGET,
-    TELLS_ALL,
     TIME_COLUMN,
-    TWIN,
     UNLINKED,
     WORK_DONE,
     Bytes,
     Floats,
     Ints,
 )
-from cepheid.kernels.lists import forget, link, unlink_at
-from cepheid.kernels.making import make_row, qualifies
+from cepheid.kernels.lists import forget, unlink_at
+from cepheid.kernels.making import qualifies
 from cepheid.kernels.open_predicates import (
     POSTPONES,
     assumes,
@@ -148,116 +109,11 @@ from cepheid.kernels.open_predicates import (
     next_edge,
     steps_begin,
 )
-from cepheid.kernels.output import emit, end_run, hang
 from cepheid.kernels.predicates import key_of
 from cepheid.kernels.room import has_room, pause
 from cepheid.kernels.rows import bucket_of
 from cepheid.kernels.signatures import Ending, Free, Helper
-from cepheid.kernels.twins import add_twin
-
-
-@kernel(inline=True)
-def take(
-    edge: int,
-    row_id: int,
-    row: int,
-    current: int,
-    time: int,
-    plan: Ints,
-    pool: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Bytes,
-    out: Ints,
-    large: Helper,
-    free: Free,
-    accept: Ending,
-    tally: Helper,
-) -> bool:
-    """Take an edge: make the row that it leads to, or the match. The caller has made sure of room.
-
-    Returns:
-        False where the event fills a loop, and what the loop's end closes does not hold: nothing has changed.
-    """
-    target = plan[edge + TARGET]
-    state = plan[P_STATES] + target * STATE_WIDTH
-    one_start = plan[P_ONE_START]
-    if plan[state + IS_FINAL] == BARE_FINAL:
-        if OBSERVED:
-            observe_taken(row_id, target, pool)
-        emit(row_id, current, plan[state + STATE_ELEMENT], time, current, plan, pool, out)
-        if row_id >= 0 and plan[P_RUN_FIELD] >= 0 and one_start:
-            end_run(row, current, time, plan, pool)
-        return True
-    made_id = pool[M_HEAD]
-    made = make_row(edge, row_id, row, current, time, plan, pool, reals, ints, floats, nulls, tally)
-    if plan[edge + MADE_FROM] != plan[edge + MADE_FROM + 1] or plan[edge + MADE_FROM + 2] != plan[edge + MADE_FROM + 3]:
-        if not accept(edge + MADE_FROM, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
-            return False
-    full_register = plan[state + FULL_REGISTER]
-    full = full_register >= 0 and pool[made + plan[P_REGISTERS] + full_register] >= plan[state + FULL_COUNT]
-    if full and not accept(state + CLOSE_FROM, made_id, 0, plan, pool, reals, ints, floats, nulls, out, large, free):
-        return False
-    if OBSERVED:
-        observe_taken(row_id, target, pool)
-    pool[M_HEAD] = made_id + 1
-    run_field = plan[P_RUN_FIELD]
-    if run_field >= 0:
-        run = pool[M_RUN_HEAD]
-        if row_id < 0:
-            pool[M_RUN_HEAD] = run + 1
-        else:
-            run = pool[row + run_field]
-        slot = pool[M_RUNS] + (run & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
-        pool[made + run_field] = run
-        pool[made + run_field + 1] = NO_ROW
-        if row_id < 0:
-            pool[slot + RUN_START] = time
-            pool[slot + RUN_FIRST] = current
-            pool[slot + RUN_EDGE] = edge
-            pool[slot + RUN_LAST] = NO_ROW
-            pool[slot + RUN_ROW] = NO_ROW
-        if one_start:
-            pool[slot + RUN_ROW] = made_id
-        if plan[P_MIXED] or plan[P_LOGS] == LOGS_ROWS:
-            pool[slot + RUN_LAST] = current
-            pool[slot + RUN_LAST_US] = time
-    mode, tells = plan[state + ACCEPTS], plan[P_TELLS]
-    hung = False
-    if not one_start and (tells == TELLS_ALL or (tells and mode == REJECTS)):
-        hang(made_id, made, plan, pool)
-        hung = True
-    if mode != REJECTS:
-        over = plan[state + IS_FINAL] != 0 or (full and plan[state + OVER_WHEN_FULL] == ENDS_ANYWAY)
-        if mode != ACCEPTS_LATE or over or (full and plan[state + OVER_WHEN_FULL] == ENDS_IF_ACCEPTED):
-            accepted = 0
-            for e in range(plan[state + ENDS_FROM], plan[state + ENDS_TO]):
-                end = plan[P_ENDS] + e * END_WIDTH
-                accepted = accept(end, made_id, 1, plan, pool, reals, ints, floats, nulls, out, large, free)
-                if accepted:
-                    break
-            if accepted == 2 and not (one_start or hung):
-                hang(made_id, made, plan, pool)
-                hung = True
-            if over or (accepted and mode != ACCEPTS_ALSO):
-                if OBSERVED:
-                    went_on(made, plan, pool)
-                if hung and (plan[P_MIXED] or plan[P_LOGS] == LOGS_ROWS):
-                    pool[made + run_field + 2] = MOVED_ON
-                if run_field >= 0 and one_start and accepted != 2:
-                    end_run(made, current, time, plan, pool)
-                return True
-    if run_field >= 0:
-        slot = pool[M_RUNS] + (pool[made + run_field] & (pool[M_RUN_CAPACITY] - 1)) * RUN_WIDTH
-        pool[slot + RUN_LAST] = current
-        pool[slot + RUN_LAST_US] = time
-    if not (one_start or hung) and (mode == ACCEPTS_LATE or plan[P_LOGS] == LOGS_ROWS):
-        hang(made_id, made, plan, pool)
-    link(made_id, made, target, plan, pool, ints, nulls)
-    if plan[state + TWIN] >= 0:
-        add_twin(made_id, plan[state + TWIN], plan, pool, reals, ints, floats, nulls, tally)
-    return True
+from cepheid.kernels.taking import take
 
 
 @kernel(entry=True)
@@ -292,6 +148,7 @@ def advance(
     moves_on = plan[P_MIXED] != 0 and run_field >= 0
     guards = GUARDED and may_drop(pool)
     shift, last_bin = bins_of(plan)
+    work = work_left(pool)  # told when the kernel returns
     stop = pool[M_STOP]
     while pool[M_EVENT] < stop:
         i = pool[M_EVENT]
@@ -299,19 +156,23 @@ def advance(
         if fit == 0:
             pool[M_EVENT] = i + 1
             continue
-        if COUNTED and is_spent(pool):
+        if COUNTED and work <= 0:
+            tell_work(work, pool)
             return WORK_DONE
         if POSTPONES and pool[M_STAGE] == 0 and is_time_to_poll(pool):
+            tell_work(work, pool)
             return POLL
         time = ints[TIME_COLUMN * n + i]
         number = base + i
         pool[M_CURRENT] = number
         if pool[M_STAGE] == 0:
             if pool[M_FAILED]:
+                tell_work(work, pool)
                 return HOST_FAILED
             if has_runs:
                 code = fire(time, 0, 0, plan, pool, reals, ints, floats, nulls, out, large, free)
                 if code != DONE:
+                    tell_work(work, pool)
                     return code
             if plan[P_KEEP] >= 0:
                 forget(time, plan, pool)
@@ -367,15 +228,16 @@ def advance(
                         continue
                     guarded = answer == SOME
                 met_cell, n_met = 0, 0  # a cell, and pairs of it that met and are not counted yet
+                n_pairs = 0  # of any cell
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail or starting:
                     if COUNTED:
-                        if is_spent(pool):
-                            if OBSERVED and n_met:
-                                observe_pairs(met_cell, n_met, pool)
+                        if work <= 0:
+                            tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
                             pause(k, row_id, pool)
+                            tell_work(work, pool)
                             return WORK_DONE
-                        count_work(pool)
+                        work -= 1
                     row = rows + (row_id & mask) * width
                     following = NO_ROW
                     gone = False
@@ -403,9 +265,9 @@ def advance(
                     if met:
                         room = has_room(row_id, row, plan, pool)
                         if room != DONE:
-                            if OBSERVED and n_met:
-                                observe_pairs(met_cell, n_met, pool)
+                            tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
                             pause(k, row_id, pool)
+                            tell_work(work, pool)
                             return room
                     if OBSERVED and meets:
                         # Rows stand by age, so many of them one after the other are of one bin.
@@ -417,7 +279,7 @@ def advance(
                         if met:
                             pair_at_hand(cell, pool)
                     if COUNTED and meets:
-                        count_pair(k, filtered, plan, pool)
+                        n_pairs += 1
                     if met:
                         pool[M_N_TRIED] += 1
                         e, mark = edges_from, 0
@@ -488,7 +350,9 @@ def advance(
                                     room = has_room(row_id, row, plan, pool)
                                     if room != DONE:
                                         leave_step(following_edge, pool)
+                                        tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
                                         pause(k, row_id, pool)
+                                        tell_work(work, pool)
                                         return room
                             e = following_edge
                     if starting:
@@ -502,15 +366,15 @@ def advance(
                     else:
                         previous = row
                     row_id = following
+                tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
                 if OBSERVED and group:
-                    if n_met:
-                        observe_pairs(met_cell, n_met, pool)
                     count_group(first, plan, pool)
             pool[M_STAGE] = 2
         if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
+            tell_work(work, pool)
             return BUFFER_FULL
-        if COUNTED:
-            count_work(pool)
+        work -= 1
         pool[M_STAGE] = 0
         pool[M_EVENT] = i + 1
+    tell_work(work, pool)
     return DONE

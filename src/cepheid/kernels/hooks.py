@@ -271,6 +271,23 @@ def is_spent(pool: Ints) -> bool:
     return pool[pool[M_HOOKS] + A_WORK] >= pool[pool[M_HOOKS] + A_LIMIT]
 
 
+@kernel(inline=True)
+def work_left(pool: Ints) -> int:
+    """The work until as much is done as was asked for, where work is counted."""
+    if COUNTED:
+        area = pool[M_HOOKS]
+        return pool[area + A_LIMIT] - pool[area + A_WORK]
+    return 0
+
+
+@kernel(inline=True)
+def tell_work(left: int, pool: Ints) -> None:
+    """Write down how much work is left, where it is counted."""
+    if COUNTED:
+        area = pool[M_HOOKS]
+        pool[area + A_WORK] = pool[area + A_LIMIT] - left
+
+
 @kernel(macro=True)
 def count_work(pool: Ints) -> None:
     """Count one more event that is read, or row that is walked over."""
@@ -278,11 +295,20 @@ def count_work(pool: Ints) -> None:
 
 
 @kernel(inline=True)
-def count_pair(k: int, n_evaluated: int, plan: Ints, pool: Ints) -> None:
-    """Count a pair of list ``k`` that meets, for which so many conditions were evaluated by the walk itself."""
-    state = plan[plan[P_HOOKS] + H_LIST_STATES + k]
-    count(A_PAIRS, state, pool)
-    pool[pool[M_HOOKS] + pool[pool[M_HOOKS] + A_EVALUATED] + state] += n_evaluated
+def tell_pairs(k: int, cell: int, n_of_cell: int, n: int, n_evaluated: int, plan: Ints, pool: Ints) -> None:
+    """Count pairs of list ``k`` that met.
+
+    Args:
+        cell, n_of_cell: so many of one cell are not counted yet.
+        n: of all cells.
+        n_evaluated: so many conditions were evaluated for each by the walk itself.
+    """
+    if OBSERVED and n_of_cell:
+        observe_pairs(cell, n_of_cell, pool)
+    if COUNTED and n:
+        area, state = pool[M_HOOKS], plan[plan[P_HOOKS] + H_LIST_STATES + k]
+        pool[area + pool[area + A_PAIRS] + state] += n
+        pool[area + pool[area + A_EVALUATED] + state] += n * n_evaluated
 
 
 @kernel(inline=True)

@@ -102,3 +102,9 @@ def test_variables_that_wait_have_no_hooks():
     bound = bound_to("SEQ(A a, B b) WITHIN 5 s POLICY any")
     with pytest.raises(NotSupportedError, match="wait for the last event"):
         prepare(bound, evaluation=Evaluation(eager=(), lazy=("a",)), wanted=Wanted(guard=True))
+
+
+def test_there_are_no_more_cells_than_a_row_can_tell():
+    bound = bound_to("SEQ(A a, B b) WITHIN 5 s POLICY any")
+    with pytest.raises(NotSupportedError, match="make 9000000 cells, and a policy can tell 4194304 apart"):
+        prepare(bound, wanted=Wanted(observe=True, n_bins=1_000_000))
