@@ -65,7 +65,7 @@ def work(asked: argparse.Namespace) -> int:
 
 def run(asked: argparse.Namespace, seed: int, jit: bool, minutes: float) -> tuple[int, list[dict]]:
     """``asked.jobs`` processes; their worst exit code, and what they counted."""
-    environment = {**os.environ, "CEPHEID_JIT": "1" if jit else "0"}
+    environment = {**os.environ, "CEPHEID_JIT": "wait" if jit else "0"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory() as folder:
         started = []

@@ -14,6 +14,10 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# What a test looks at is machine code, or plain Python where it says so, and not whichever is ready; so it is in the
+# processes that tests start.
+os.environ.setdefault("CEPHEID_JIT", "wait")
+
 SOURCE = str(Path(__file__).resolve().parents[1] / "src")
 
 # No deadline: the first example may compile a kernel or start a session.

@@ -109,16 +109,19 @@ def codes_of_types(codes: Mapping[str, int], batch: EventBatch) -> NDArray[np.in
 
 
 def _found_bytes(values: Any, known: Mapping[str, int], otherwise: int) -> NDArray[np.uint8] | None:
-    """The value of each text of a column, where all have one byte; else None."""
+    """The value of each text of a column, where all have one byte, and the kernel is there; else None."""
     chunks = chunks_of(values)
     if len(chunks) != 1 or not _has_buffers(chunks[0].type):
         return None
     offsets, raw = _buffers(chunks[0])
     if int(offsets[-1]) >= _MOST_OFFSET:
         return None
+    kernel = fits_kernel()
+    if kernel is None:
+        return None
     found = np.empty(len(chunks[0]), np.uint8)
     halves = offsets.astype(np.int32, copy=False)
-    return found if fits_kernel()(halves, raw, _of_byte(known, otherwise).astype(np.uint8), found) else None
+    return found if kernel(halves, raw, _of_byte(known, otherwise).astype(np.uint8), found) else None
 
 
 def _elements_of_types(elements: Sequence[Element]) -> tuple[dict[str, int], int]:
@@ -143,7 +146,7 @@ def _looked_up(values: Any, known: Mapping[str, int], otherwise: int) -> tuple[I
     """The texts of a column for which ``known``, or else ``otherwise``, is not 0: their rows, and what it is.
 
     Returns:
-        None where the bytes of the texts do not lie one after the other.
+        None where the bytes of the texts do not lie one after the other, or a kernel has no machine code yet.
     """
     if not _has_buffers(values.type) or sys.byteorder != "little":
         return None
@@ -155,10 +158,16 @@ def _looked_up(values: Any, known: Mapping[str, int], otherwise: int) -> tuple[I
     for chunk in chunks_of(values):
         offsets, raw = _buffers(chunk)
         if _all_bytes(offsets):
+            kernel = text_kernel(bytes_only=True)
+            if kernel is None:
+                return None
             texts, of_byte = raw[int(offsets[0]) :][: len(chunk)], _of_byte(known, otherwise)
-            n_found += text_kernel(bytes_only=True)(texts, of_byte, done, numbers[n_found:], found[n_found:])
+            n_found += kernel(texts, of_byte, done, numbers[n_found:], found[n_found:])
             done += len(chunk)
             continue
+        kernel = text_kernel()
+        if kernel is None:
+            return None
         for at in range(0, len(chunk), BLOCK_EVENTS):
             block = offsets[at : at + BLOCK_EVENTS + 1]
             begin, end = int(block[0]), int(block[-1])
@@ -166,9 +175,7 @@ def _looked_up(values: Any, known: Mapping[str, int], otherwise: int) -> tuple[I
             words = np.zeros((end - begin) // 8 + 2, np.uint64)
             words.view(np.uint8)[: end - begin] = raw[begin:end]
             with np.errstate(over="ignore"):  # in plain Python, products of words are reported when they wrap
-                n_more = text_kernel()(
-                    block.astype(np.int64) - begin, words, *table, numbers[n_found:], found[n_found:]
-                )
+                n_more = kernel(block.astype(np.int64) - begin, words, *table, numbers[n_found:], found[n_found:])
             numbers[n_found : n_found + n_more] += done
             n_found += n_more
             done += len(block) - 1

@@ -203,7 +203,7 @@ def _places(batch: EventBatch, partition: Ints | None, null_keys: Ints, selected
                 codes = partition.astype(np.int64, copy=False)
                 asked = np.zeros(0, np.int64) if selected is None else selected
                 if n_asked:
-                    place_kernel()(
+                    place_kernel(n)(
                         codes, least, np.zeros(greatest - least + 1, np.int64), asked, h.PLACE_SHIFT, shifted
                     )
                 return shifted[:n_asked]

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import importlib
 import importlib.util
 import os
+import shutil
 import stat
 import sys
+import tempfile
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cepheid.compiler.machine_code import MachineCode, MachineFunction, assembled, processor
+from cepheid.compiler.building import REMEDY, Builder, Key, file_of
+from cepheid.compiler.machine_code import MachineCode, MachineFunction, processor
 from cepheid.errors import SetupError, level_outside
-from cepheid.kernels.jit import ENABLED, OPTIMIZATION, Compilable
+from cepheid.kernels.jit import ENABLED, WAITS
 
 _LOCK = threading.RLock()
 Kernel: TypeAlias = Callable[..., int]
@@ -153,42 +157,59 @@ def cache_folder() -> Path | None:
     return folder
 
 
-@cache
 def kernels(needs: Needs, flags: Flags = ()) -> Kernels:
-    """The kernels for a plan. The first call of a kind in an environment imports Numba and compiles.
+    """The kernels for a plan: all as machine code, or all as plain Python as long as some have none.
 
     Args:
         needs: those that the plan needs.
         flags: what a policy wants that looks at pairs; nothing else of it is in the kernels.
 
     Raises:
-        SetupError: the cache folder is not safe to use.
+        SetupError: the cache folder is not safe to use; or there is no compiler, and it is to be waited for.
     """
+    found = _compiled.get((needs, flags))
+    if found is None:
+        made = [_key(module, name, flags) for module, name in _names(needs)]
+        loaded = {key: _loaded_or_none(key) for key in made}
+        if None in loaded.values():
+            _ask_for([*(key for key, kernel in loaded.items() if kernel is None), *_BESIDE], waits=WAITS)
+            loaded = {key: _loaded_or_none(key) for key in made}
+        in_code = None not in loaded.values()
+        advance, fire, *helpers = (loaded[key] if in_code else source_of(*key) for key in made)
+        assert advance is not None
+        assert fire is not None
+        found = Kernels(advance, fire, tuple(helper for helper in helpers if helper is not None))
+        if in_code or not ENABLED:
+            _compiled[needs, flags] = found
+    return found
 
-    def needed(want: bool, module: str, name: str, otherwise: str) -> Kernel:
-        return _kernel(module, name, flags) if want else _kernel("signatures", otherwise)
 
+_compiled: dict[tuple[Needs, Flags], Kernels] = {}
+
+
+def _names(needs: Needs) -> list[tuple[str, str]]:
+    """The kernels of a plan: ``advance`` and ``fire``, and what ``advance`` calls by address."""
+
+    def needed(want: bool, module: str, name: str, otherwise: str) -> tuple[str, str]:
+        return (module, name) if want else ("signatures", otherwise)
+
+    advance = ("advance_lazy", "advance_lazy") if needs.lazy else ("advance", "advance")
+    fire = needed(needs.fire, "endings", "fire", "no_ending")
     if needs.strict:
-        advance = _kernel("advance_strict", "advance_strict", flags)
-        fire = _kernel("advance_strict", "fire_strict", flags)
-    else:
-        name = "advance_lazy" if needs.lazy else "advance"
-        advance = _kernel(name, name, flags)
-        fire = needed(needs.fire, "endings", "fire", "no_ending")
+        advance, fire = ("advance_strict", "advance_strict"), ("advance_strict", "fire_strict")
+    at_the_end = fire
     if needs.scattered:  # it is called at the end of the input alone, and not by `advance`
-        fire = _kernel("signatures", "no_ending")
-    return Kernels(
-        advance=advance,
-        fire=_kernel("scattered", "fire_scattered", flags) if needs.scattered else fire,
-        helpers=(
-            needed(needs.large, "conditions", "holds_at_large", "no_helper"),
-            needed(needs.free, "absences", "free_of", "no_free"),
-            needed(needs.accept, "endings", "accepts", "no_ending"),
-            needed(needs.tally, "aggregates", "tally_event", "no_helper"),
-            needed(needs.free or needs.lazy, "absences", "keep_event", "no_helper"),
-            fire,
-        ),
-    )
+        fire, at_the_end = ("signatures", "no_ending"), ("scattered", "fire_scattered")
+    return [
+        advance,
+        at_the_end,
+        needed(needs.large, "conditions", "holds_at_large", "no_helper"),
+        needed(needs.free, "absences", "free_of", "no_free"),
+        needed(needs.accept, "endings", "accepts", "no_ending"),
+        needed(needs.tally, "aggregates", "tally_event", "no_helper"),
+        needed(needs.free or needs.lazy, "absences", "keep_event", "no_helper"),
+        fire,
+    ]
 
 
 def chain_kernel(flags: Flags = ()) -> Kernel:
@@ -196,49 +217,55 @@ def chain_kernel(flags: Flags = ()) -> Kernel:
     return _kernel("advance_chain", "advance_chain", flags)
 
 
-def keyed_kernel(n_steps: int) -> Kernel:
-    """The kernel that steps chains whose events all have one key: `kernels.advance_keyed`, for so many steps."""
-    return _kernel("advance_keyed", "advance_keyed", _OF_STEPS.get(n_steps, ()))
+def keyed_kernel(n_steps: int) -> Kernel | None:
+    """The kernel that steps chains whose events all have one key: `kernels.advance_keyed`, for so many steps.
+
+    None as long as it has no machine code. The one for chains, which does the same, is made first.
+    """
+    if not is_compiled(chain_kernel()):
+        return None
+    return _kernel_or_none("advance_keyed", "advance_keyed", _OF_STEPS.get(n_steps, ()))
 
 
 def cell_kernel(*, floats: bool = False) -> Kernel:
     """The kernel that finds the cells of events by an attribute of whole numbers, or of floats: `kernels.routing`."""
-    return _kernel("routing", "cells_of_floats" if floats else "cells_of_ints")
+    return _kernel("routing", "cells_of_floats" if floats else "cells_of_ints", n=MANY)
 
 
-def shared_count_kernel() -> Kernel:
-    """The kernel that counts matches without making them: `kernels.shared_count`."""
-    return _kernel("shared_count", "shared_count")
+def shared_count_kernel(n_events: int) -> Kernel:
+    """The kernel that counts matches without making them, of so many events: `kernels.shared_count`."""
+    return _kernel("shared_count", "shared_count", n=n_events)
 
 
-def shared_first_kernel() -> Kernel:
-    """The kernel that finds the first matches: `kernels.shared_first`."""
-    return _kernel("shared_first", "shared_first")
+def shared_first_kernel(n_events: int) -> Kernel:
+    """The kernel that finds the first matches in so many events: `kernels.shared_first`."""
+    return _kernel("shared_first", "shared_first", n=n_events)
 
 
 def route_kernel() -> Kernel:
     """The kernel that routes events to queries: `kernels.routing`."""
-    return _kernel("routing", "route")
+    return _kernel("routing", "route", n=MANY)
 
 
-def fits_kernel() -> Kernel:
-    """The kernel that looks up all texts of a column, of one byte each: `kernels.texts`."""
-    return _kernel("texts", "fits_of_bytes")
+def fits_kernel() -> Kernel | None:
+    """The kernel that looks up all texts of a column, of one byte each: `kernels.texts`; None as `keyed_kernel`."""
+    return _kernel_or_none("texts", "fits_of_bytes")
 
 
-def text_kernel(*, bytes_only: bool = False) -> Kernel:
-    """The kernel that looks texts up, or texts of one byte each: `kernels.texts`."""
-    return _kernel("texts", "look_up_bytes" if bytes_only else "look_up_texts")
+def text_kernel(*, bytes_only: bool = False) -> Kernel | None:
+    """The kernel that looks texts up, or texts of one byte each: `kernels.texts`; None as `keyed_kernel`."""
+    return _kernel_or_none("texts", "look_up_bytes" if bytes_only else "look_up_texts")
 
 
-def order_kernel(*, varying: bool) -> Kernel:
+def order_kernel(n_matches: int, *, varying: bool) -> Kernel:
     """The kernel that sorts matches of varying length, or of one: `kernels.order_varying`, `kernels.order_fixed`."""
-    return _kernel("order_varying", "order_varying") if varying else _kernel("order_fixed", "sort_fixed")
+    module, name = ("order_varying", "order_varying") if varying else ("order_fixed", "sort_fixed")
+    return _kernel(module, name, n=n_matches)
 
 
-def place_kernel() -> Kernel:
+def place_kernel(n_events: int) -> Kernel:
     """The kernel that counts the events before each in its partition: `kernels.places`."""
-    return _kernel("places", "count_places")
+    return _kernel("places", "count_places", n=n_events)
 
 
 def closing_kernel() -> Kernel:
@@ -246,14 +273,14 @@ def closing_kernel() -> Kernel:
     return _kernel("closing", "close_windows")
 
 
-def skip_kernel() -> Kernel:
+def skip_kernel(n_matches: int) -> Kernel:
     """The kernel that says which matches AFTER MATCH keeps: `kernels.skipping`."""
-    return _kernel("skipping", "keep_matches")
+    return _kernel("skipping", "keep_matches", n=n_matches)
 
 
 def digest_kernel() -> Kernel:
     """The kernel that makes the ids of many matches: `kernels.blake2b`."""
-    return _kernel("blake2b", "hex_digests")
+    return _kernel("blake2b", "hex_digests", n=MANY)
 
 
 def relinkers() -> tuple[Kernel, Kernel]:
@@ -266,56 +293,144 @@ def rekey_kernel() -> Kernel:
     return _kernel("rekey", "rekey")
 
 
-_loaded: dict[tuple[str, str, Flags], Kernel] = {}
+MANY = 20_000
+"""Items that are worth waiting for machine code: as plain Python, a kernel takes a few us for each."""
+
+_loaded: dict[Key, Kernel] = {}
+
+_BESIDE: tuple[Key, ...] = (
+    ("relink", "relink", ()),
+    ("relink", "relink_kept", ()),
+    ("order_fixed", "sort_fixed", ()),
+    ("order_varying", "order_varying", ()),
+)
+"""Small kernels that most runs come to: when any is made, so are these."""
 
 
-def _kernel(module: str, name: str, flags: Flags = ()) -> Kernel:
-    """A kernel by its module in `kernels` and its name: from its file, or compiled."""
+def _key(module: str, name: str, flags: Flags) -> Key:
     read = _FLAGS_READ.get((module, name), frozenset())
-    key = (module, name, tuple(flag for flag in flags if flag in read))
-    found = _loaded.get(key)
+    return module, name, tuple(flag for flag in flags if flag in read)
+
+
+def _kernel(module: str, name: str, flags: Flags = (), *, n: int = 0) -> Kernel:
+    """A kernel by its module in `kernels` and its name: its machine code, or plain Python as long as there is none.
+
+    Args:
+        module, name, flags: which.
+        n: for so many items: for `MANY`, machine code is waited for.
+    """
+    key = _key(module, name, flags)
+    found = _loaded_or_none(key)
     if found is None:
-        with _LOCK:
-            found = _loaded[key] = _load(*key)
+        _ask_for([key, *_BESIDE], waits=WAITS or n >= MANY)
+        found = _loaded_or_none(key)
+    return source_of(*key) if found is None else found
+
+
+def _kernel_or_none(module: str, name: str, flags: Flags = ()) -> Kernel | None:
+    """The machine code of a kernel that something slower can stand in for; None as long as there is none."""
+    key = _key(module, name, flags)
+    found = _loaded_or_none(key)
+    if found is None:
+        _ask_for([key], waits=WAITS)
+        found = _loaded_or_none(key)
     return found
 
 
+def is_compiled(kernel: Kernel) -> bool:
+    """Whether a kernel is machine code, or will never be."""
+    return isinstance(kernel, MachineFunction) or not ENABLED
+
+
+def runs_compiled(needs: Needs, flags: Flags = (), *, chain: bool) -> bool:
+    """Whether the kernels of a plan are machine code by now; asks for none.
+
+    Args:
+        needs, flags: see `kernels`.
+        chain: the plan is stepped by `chain_kernel`.
+    """
+    names = [("advance_chain", "advance_chain")] if chain else _names(needs)
+    return ENABLED and all(_loaded_or_none(_key(module, name, flags)) is not None for module, name in names)
+
+
+def n_made() -> int:
+    """How many kernels have been made for this process: as long as it stays the same, none has been added."""
+    return 0 if _builder is None else _builder.n_made
+
+
+def wait_for_kernels(timeout_s: float | None = None) -> None:
+    """Wait for all machine code that is being made. See ``CEPHEID_JIT=wait``, too.
+
+    Args:
+        timeout_s: give up waiting after so long; None for never.
+
+    Raises:
+        SetupError: it cannot be made.
+    """
+    if _builder is not None:
+        _builder.wait_for_all(timeout_s)
+
+
 def source_of(module: str, name: str, flags: Flags) -> Any:
-    """A kernel before it is compiled, with some flags set in it."""
+    """A kernel as it is written, with some flags set in it."""
     made = getattr(importlib.import_module(f"cepheid.kernels.{module}"), name)
     return importlib.import_module("cepheid.kernels.variants").variant(made, dict.fromkeys(flags, 1)) if flags else made
 
 
-def _load(module: str, name: str, flags: Flags) -> Kernel:
-    if not ENABLED:
-        interpreted: Kernel = source_of(module, name, flags)
-        return interpreted
-    folder = _cache_folder_once()
-    path = None if folder is None else folder / ".".join((module, name, *flags))
-    code = None if path is None else MachineCode.read(path)
-    if code is None:
-        code = _compile(module, name, flags)
-        if path is not None:
-            code.save(path)
-    return MachineFunction(code)
+def _loaded_or_none(key: Key) -> Kernel | None:
+    """A kernel that is ready: machine code that is there, or plain Python where nothing is compiled."""
+    found = _loaded.get(key)
+    if found is not None:
+        return found
+    with _LOCK:
+        found = _loaded.get(key)
+        if found is None and not ENABLED:
+            found = _loaded[key] = source_of(*key)
+        if found is None:
+            code = MachineCode.read(file_of(_folder(), key))
+            if code is not None:
+                found = _loaded[key] = MachineFunction(code)
+    return found
 
 
-def _compile(module: str, name: str, flags: Flags) -> MachineCode:
-    config: Any = importlib.import_module("numba.core.config")
-    # Numba reads these as it compiles. The kernels branch all the time: vectorizing gains nothing and costs half of the
-    # time to compile.
-    wanted: dict[str, Any] = {"OPT": type(config.OPT)(OPTIMIZATION), "LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 0}
-    before = {option: getattr(config, option) for option in wanted}
-    try:
-        for option, value in wanted.items():
-            setattr(config, option, value)
-        compilable: Compilable = source_of(module, name, flags).compilable
-        return assembled(*compilable.compiled(), compilable.kinds, OPTIMIZATION)
-    finally:
-        for option, value in before.items():
-            setattr(config, option, value)
+_builder: Builder | None = None
+
+
+def _ask_for(keys: Sequence[Key], *, waits: bool) -> None:
+    """Have kernels made.
+
+    Raises:
+        SetupError: they are waited for, and cannot be made.
+    """
+    global _builder
+    with _LOCK:
+        if _builder is None:
+            _builder = Builder(_folder())
+        builder = _builder
+    missing = [key for key in keys if _loaded_or_none(key) is None]
+    if waits:
+        builder.wait_for(missing)
+        return
+    builder.ask_for(missing)
+    if builder.failure is not None:
+        _warn_once(builder.failure)
 
 
 @cache
-def _cache_folder_once() -> Path | None:
-    return cache_folder()
+def _warn_once(failure: str) -> None:
+    warnings.warn(
+        f"no machine code can be made, so queries run as plain Python, some hundred times slower: {failure}; {REMEDY}",
+        RuntimeWarning,
+        stacklevel=level_outside(),
+    )
+
+
+@cache
+def _folder() -> Path:
+    """The folder for machine code; where none can be kept, one that goes with this process."""
+    kept = cache_folder()
+    if kept is not None:
+        return kept
+    made = tempfile.mkdtemp(prefix="cepheid-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.compiler.columns import events_of
-from cepheid.compiler.load import cache_folder, chain_kernel, kernels
+from cepheid.compiler.load import cache_folder, chain_kernel, is_compiled, kernels, wait_for_kernels
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.pool import Pool
 from cepheid.engine.session import prepare
@@ -186,6 +186,9 @@ def _times_s(kernel: str, designs: tuple[Design, ...]) -> Iterator[float]:
 
 
 def _time_s(compiled: CompiledPlan, batch: EventBatch, kernel: str) -> float:
+    # It is machine code that is measured.
+    if not is_compiled(chain_kernel() if kernel == "chain" else kernels(compiled.needs).advance):
+        wait_for_kernels()
     events, pool = events_of(compiled, batch), Pool(compiled)
     pool.set_events(events)
     if kernel == "chain":

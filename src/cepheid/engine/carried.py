@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +33,6 @@ from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
 from cepheid.events.reorder import batch_bytes, joined, taken
 from cepheid.kernels import layout as k
-from cepheid.kernels.jit import ENABLED
 from cepheid.kernels.layout import FIRST_COLUMN
 from cepheid.plan.evaluation import only_eager_because
 from cepheid.ports.pairs import PairPolicy, Remembers
@@ -156,7 +154,7 @@ class CarriedSession:
         in_place = replace(events, selected=None)
         host = Host(compiled, batch, in_place, pool) if compiled.hosted else None
         pool.set_events(in_place, first=n_before)
-        with nullcontext() if ENABLED else np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
             step_over(compiled, in_place, pool, host, self._caps, self._asked)
             if watermark_us == AFTER_ALL_US:
                 fire_until(compiled, in_place, pool, host, None, self._asked)
@@ -266,7 +264,7 @@ class CarriedSession:
         host = Host(compiled, self._held, events, pool) if compiled.hosted and self._held is not None else None
         pool.set_events(events)
         pool.pool[k.M_QUIET] = events.n
-        with nullcontext() if ENABLED else np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
             step_over(compiled, events, pool, host, self._caps)
         pool.pool[k.M_QUIET] = 0
         pool.forget_matches()  # they were told when their last event came

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from cepheid.errors import CapacityError
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
 from cepheid.kernels import shared as s
-from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.shared import Shared, shared_plan
 
@@ -131,9 +129,9 @@ class Counting:
         work = np.zeros(s.WORK_HEADER + 2 * n_slots * n_states, np.int64)
         work[s.W_PARTITION] = -1
         out = np.zeros(0, np.int64) if numbers is None else numbers
-        step = shared_count_kernel()
+        step = shared_count_kernel(len(events.classes))
         window = -1 if within is None else within
-        with nullcontext() if ENABLED else np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
             while True:
                 arrays = (work, self.front, out)
                 if step(self.plan, events.classes, events.clock, events.starts, window, modulus, *arrays) == k.DONE:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +18,6 @@ from cepheid.errors import SetupError
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
 from cepheid.kernels import shared as s
-from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.shared import Shared, shared_plan
 
@@ -108,9 +106,9 @@ def _first_in(
     links, taken, variables = (np.zeros(FIRST_ROOM, np.int64) for _ in range(3))
     ends = np.zeros(limit, np.int64)
     window = -1 if compiled.automaton.within is None else compiled.automaton.within
-    step = shared_first_kernel()
+    step = shared_first_kernel(m)
     fixed = (plan, events.classes, events.clock, order, partitions, events.starts, window, limit, latest, work)
-    with nullcontext() if ENABLED else np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         while (code := step(*fixed, links, taken, variables, ends)) != k.DONE:
             if code == k.POOL_FULL:
                 links = np.zeros(2 * len(links), np.int64)

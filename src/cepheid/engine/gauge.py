@@ -37,6 +37,8 @@ class Gauge:
         n_keys: different values of SAME among the events that are kept; None where the query has no SAME, and for the
             queries of a set together.
         n_dropped: partial matches that a cap made it forget (`Settings`), since the start.
+        compiled: whether the kernels are machine code; until it has been made, they run as plain Python, and find the
+            same.
         n_bytes: bytes of all that is held; room for output is given back after each step.
         keys: where it was asked for, a pyarrow Table with the columns of SAME, ``n_partial_matches`` and ``n_events``
             (int64), one row for each key, the one with the most partial matches first. With FROM, those of the outer
@@ -54,6 +56,7 @@ class Gauge:
     n_dropped: int
     n_bytes: int
     keys: Any = None
+    compiled: bool = False
 
 
 COUNTS = ("n_partial_matches", "n_events")

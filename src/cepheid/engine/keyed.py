@@ -28,11 +28,14 @@ def step_keyed(events: KeyedEvents, pool: Pool, most: int) -> int | None:
         most: partial matches for which room may be made.
 
     Returns:
-        Bytes held for partial matches; None where that would be too many, and nothing is known of the matches.
+        Bytes held for partial matches; None where that would be too many, or the kernel has no machine code yet, and
+        nothing is known of the matches.
     """
     table = events.table
     n_steps = int(table[g.G_N_STEPS])
     advance, n_kept = keyed_kernel(n_steps), n_steps - 1
+    if advance is None:
+        return None
     work = _room(n_kept, events)
     most_words = len(work) + most * (g.E_EVENTS + n_kept)
     while (code := advance(table, events.fits, events.columns, work, pool.out)) != k.DONE:

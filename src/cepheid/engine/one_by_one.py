@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from cepheid.compiler.load import chain_kernel, kernels
+from cepheid.compiler.load import chain_kernel, is_compiled, kernels, n_made
 from cepheid.compiler.repeated_call import RepeatedCall
 from cepheid.compiler.single import event_functions, reason_not_single
 from cepheid.compiler.tables import CompiledPlan
@@ -34,7 +34,6 @@ from cepheid.events.batch import EventBatch
 from cepheid.events.reorder import ReorderBuffer
 from cepheid.events.single import EventReader, Values, not_held_as_python
 from cepheid.kernels import layout as k
-from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 
 FIRST_ROOM = 1 << 12
@@ -249,7 +248,9 @@ class OneByOne:
     def _stepped(self, until_us: int) -> list[Row]:
         """Let the kernel see the events that it has not seen, and what is decided until a time; what it found."""
         pool = self._pool
-        with nullcontext() if ENABLED else np.errstate(all="ignore"):
+        if not self._compiled_step and n_made() != self._n_made:
+            self._point()  # perhaps with machine code
+        with nullcontext() if self._compiled_step else np.errstate(all="ignore"):
             self._words[k.M_STOP] = self._columns.n
             if self._columns.has_nulls and self._as_chain:
                 self._point()
@@ -343,10 +344,14 @@ class OneByOne:
             pool.set_events(events, first=first)
         self._words = pool.pool.data
         self._as_chain = compiled.chain is not None and not self._columns.has_nulls
+        self._n_made = n_made()
         if self._as_chain:
-            self._step = RepeatedCall(chain_kernel(), compiled.plan, compiled.chain, pool.pool, events.ints, pool.out)
+            step = chain_kernel()
+            self._compiled_step = is_compiled(step)
+            self._step = RepeatedCall(step, compiled.plan, compiled.chain, pool.pool, events.ints, pool.out)
             return
         loaded, arrays = kernels(compiled.needs), (events.ints, events.floats, events.nulls)
+        self._compiled_step = is_compiled(loaded.advance)
         self._step = RepeatedCall(
             loaded.advance, compiled.plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers
         )

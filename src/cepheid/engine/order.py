@@ -31,7 +31,7 @@ def in_order(positions: NDArray[np.int64], length: int) -> NDArray[np.int64]:
         rows = positions.reshape(n, length)
         order = np.lexsort((*rows.T[-2::-1], rows[:, -1]))
         return rows[order].reshape(-1)
-    sort = order_kernel(varying=False)
+    sort = order_kernel(n, varying=False)
     scratch = np.empty(n * (length + 1), np.int64)
     slots = np.zeros(FIRST_SLOTS, np.int64)
     done = 0
@@ -67,7 +67,7 @@ def varying_order(
     order[:n] = np.arange(n)
     if scattered and n:
         deciders = _by_decision(decided, deciders, windows, order)
-    order_kernel(varying=True)(positions, taken, starts, deciders, n, order)
+    order_kernel(n, varying=True)(positions, taken, starts, deciders, n, order)
     order = order[:n]
     return order[distinct(positions, taken, starts, windows, order)] if ambiguous else order
 
@@ -116,7 +116,7 @@ def distinct(
     # All in one order by what they bind; both sorts are stable, so of equal ones the first stays first.
     by_content = np.empty(max(1, 2 * n), np.int64)
     by_content[:n] = order if windows is None else order[np.argsort(windows[order], kind="stable")]
-    order_kernel(varying=True)(positions, taken, starts, np.zeros(n, np.int64), n, by_content)
+    order_kernel(n, varying=True)(positions, taken, starts, np.zeros(n, np.int64), n, by_content)
     one, other = by_content[: max(0, n - 1)], by_content[1:n]
     lengths = np.diff(starts)
     alike = lengths[one] == lengths[other]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cepheid.compiler.columns import NO_EVENTS, KernelEvents, events_of
 from cepheid.compiler.groups import GroupMatches, together
 from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
-from cepheid.compiler.load import chain_kernel, kernels
+from cepheid.compiler.load import chain_kernel, is_compiled, kernels
 from cepheid.compiler.routes import Routed, routed_events
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.absent import absent_matches
@@ -30,7 +30,6 @@ from cepheid.engine.written import keep_matches, variables_of, written
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
-from cepheid.kernels.jit import ENABLED
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.build import build
 from cepheid.plan.evaluation import ADAPTIVE, Evaluation, asked_for
@@ -269,7 +268,7 @@ def _stepped_in_order(
         opened = OpenPredicates(compiled, pool, remote, max(1, settings.max_open_predicates), postponing)
     host = Host(compiled, batch, events, pool, open_predicates=opened) if compiled.hosted else None
     # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
-    with nullcontext() if ENABLED else np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         step_over(compiled, events, pool, host, caps, asked)
         if look is not None:
             look(events, pool.pool)
@@ -295,7 +294,7 @@ def _stepped_keyed(
     None where so much would be held that it has to be looked at closely, as `_stepped_in_order` does.
     """
     pool = Pool(compiled)
-    with nullcontext() if ENABLED else np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         n_bytes = step_keyed(by_key, pool, MAX_PARTIAL_MATCHES)
     if n_bytes is None:
         return None
@@ -332,19 +331,50 @@ def step_over(
         CapacityError: more partial matches would be held than may be.
         DataError: a registered function raises, or gives what it did not declare.
     """
-    chain = None if events.has_nulls else compiled.chain
-    if chain is not None:
-        step = chain_kernel(() if asked is None else compiled.flags)
-        while (code := step(compiled.plan, chain, pool.pool, events.ints, pool.out)) != k.DONE:
-            if code != k.POOL_FULL or not caps.made_room(pool, events):
-                pool.make_room(code)
-        caps.check(pool, events)
-        return
-    loaded = kernels(compiled.needs, compiled.automaton.kernel_flags if asked is None else compiled.flags)
+    n_slice = FIRST_SLICE_EVENTS
+    while True:
+        begin = time.perf_counter()
+        if _stepped_in_part(compiled, events, pool, host, caps, asked, n_slice):
+            break
+        n_slice = n_slice * 2 if time.perf_counter() - begin < SLICE_S else max(1, n_slice // 2)
+    caps.check(pool, events)
+
+
+FIRST_SLICE_EVENTS = 1 << 6
+"""So many events are stepped over by plain Python at first before machine code is looked for again."""
+
+SLICE_S = 0.05
+"""Afterwards as many as take about as long. How many an event makes of partial matches is not known before."""
+
+
+def _stepped_in_part(
+    compiled: CompiledPlan,
+    events: KernelEvents,
+    pool: Pool,
+    host: Host | None,
+    caps: Caps,
+    asked: Asked | None,
+    n_slice: int,
+) -> bool:
+    """Step over further events: all by machine code, else ``n_slice`` of them; whether none are left."""
     arrays = (events.ints, events.floats, events.nulls)
-    while (code := loaded.advance(compiled.plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)) != k.DONE:
+    chain = None if events.has_nulls else compiled.chain
+    loaded = None
+    if chain is None:
+        loaded = kernels(compiled.needs, compiled.automaton.kernel_flags if asked is None else compiled.flags)
+    step = chain_kernel(() if asked is None else compiled.flags) if loaded is None else loaded.advance
+    first = int(pool.pool[k.M_EVENT])
+    stop = events.n if is_compiled(step) else min(events.n, first + n_slice)
+    pool.pool[k.M_STOP] = stop
+    while True:
+        if loaded is None:
+            code = step(compiled.plan, chain, pool.pool, events.ints, pool.out)
+        else:
+            code = step(compiled.plan, pool.pool, pool.reals, *arrays, pool.out, *loaded.helpers)
         if host is not None:
             host.require_success()
+        if code == k.DONE:
+            return stop == events.n
         if code == k.WORK_DONE:
             assert asked is not None
             asked.look()
@@ -353,9 +383,6 @@ def step_over(
             host.serve(code)
         elif code != k.POOL_FULL or not caps.made_room(pool, events):
             pool.make_room(code)
-    if host is not None:
-        host.require_success()
-    caps.check(pool, events)
 
 
 def fire_until(

@@ -79,7 +79,7 @@ def kept_matches(
     ends = ends[np.lexsort((firsts[ends], partitions[ends]))]
     room, kept, known = (np.empty(len(a), np.int64) for a in (ends, candidates, candidates))
     onward = _frontiers(compiled, positions, taken, starts, candidates)
-    n_kept = skip_kernel()(
+    n_kept = skip_kernel(len(candidates))(
         partitions[candidates],
         firsts[candidates],
         onward,
@@ -99,7 +99,7 @@ def kept_matches(
     least = () if windows is None else (windows[numbers],)
     result = np.empty(max(1, 2 * n_kept), np.int64)
     result[:n_kept] = numbers[np.lexsort((*least, moments))]
-    order_kernel(varying=True)(positions, taken, starts, points, n_kept, result)
+    order_kernel(n_kept, varying=True)(positions, taken, starts, points, n_kept, result)
     return Kept(
         result[:n_kept],
         decided,

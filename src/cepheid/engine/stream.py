@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.compiler.load import runs_compiled
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.adapting import Adapting, chooser_of
 from cepheid.engine.carried import CarriedSession
@@ -395,6 +396,7 @@ class Stream:
             n_dropped=self.n_dropped,
             n_bytes=self.n_bytes,
             keys=keys if by_key else None,
+            compiled=all(_runs_compiled(stage.session.compiled) for stage in self._stages),
         )
 
 
@@ -407,6 +409,10 @@ def _plan(bound: BoundQuery, evaluation: str, policy: PairPolicy | None, *, time
 def _stage(bound: BoundQuery, settings: Settings, policy: PairPolicy | None, *, timed_out: bool) -> _Stage:
     compiled = _plan(bound, settings.evaluation, policy, timed_out=timed_out)
     return _Stage(bound, compiled, session(compiled, settings, policy), ReorderBuffer())
+
+
+def _runs_compiled(plan: CompiledPlan) -> bool:
+    return runs_compiled(plan.needs, plan.flags, chain=plan.chain is not None)
 
 
 def _events_of(bound: BoundQuery, events: Any) -> Any:

@@ -150,6 +150,7 @@ class Streams:
             n_keys=None,
             n_dropped=self.n_dropped,
             n_bytes=self._buffer.n_bytes + sum(gauge.n_bytes for gauge in own),
+            compiled=all(gauge.compiled for gauge in own),
         )
 
     def gauges(self, *, by_key: bool = False) -> dict[str, Gauge]:

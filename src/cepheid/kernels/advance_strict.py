@@ -57,6 +57,7 @@ from cepheid.kernels.layout import (
     M_RUN_TAIL,
     M_RUNS,
     M_STAGE,
+    M_STOP,
     M_TAIL,
     MADE_FROM,
     NO_ROW,
@@ -331,7 +332,8 @@ def advance_strict(
     runs = plan[P_LISTS]
     starts = runs + LIST_WIDTH
     n_starts = plan[starts + LIST_EDGES_TO] - plan[starts + LIST_EDGES_FROM]
-    while pool[M_EVENT] < n:
+    stop = pool[M_STOP]
+    while pool[M_EVENT] < stop:
         if COUNTED and pool[M_STAGE] == 0 and is_spent(pool):
             return WORK_DONE
         i = pool[M_EVENT]

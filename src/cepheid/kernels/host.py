@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from cepheid.kernels.host_type import HOST_TYPE
-from cepheid.kernels.jit import ENABLED, kernel
+from cepheid.kernels.jit import COMPILING, kernel
 
-if ENABLED:
+if COMPILING:
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cepheid.kernels.jit import ENABLED
+from cepheid.kernels.jit import COMPILING
 
 
 def _unsigned() -> Any:
-    if not ENABLED:
+    if not COMPILING:
         return int
     from numba import uint64
 

@@ -10,8 +10,18 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ENABLED = os.environ.get("CEPHEID_JIT", "1") != "0"
-"""False where the kernels run as plain Python."""
+_WANTED = os.environ.get("CEPHEID_JIT", "1")
+
+ENABLED = _WANTED != "0"
+"""False where the kernels always run as plain Python. Else they do until their machine code is there."""
+
+WAITS = _WANTED == "wait"
+"""Whether machine code is waited for before anything runs: then no kernel runs as plain Python."""
+
+COMPILING_VARIABLE = "CEPHEID_COMPILING"
+
+COMPILING = os.environ.get(COMPILING_VARIABLE) == "1"
+"""Whether this process makes machine code (`compiler.build`): only there are kernels more than plain Python."""
 
 OPTIMIZATION = 1
 """LLVM's level: 2 takes a fifth longer to compile and runs no faster."""
@@ -86,7 +96,7 @@ def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) ->
     """
 
     def decorate(function: F) -> F:
-        if not ENABLED:
+        if not COMPILING:
             function.made_again = decorate  # type: ignore[attr-defined]
             return function
         import numba

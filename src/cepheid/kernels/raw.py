@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from cepheid.kernels.jit import ENABLED
+from cepheid.kernels.jit import COMPILING
 
-if ENABLED:
+if COMPILING:
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic

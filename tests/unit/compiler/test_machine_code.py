@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,15 @@ MATCH = """
     import cepheid, numpy as np, pyarrow as pa
     table = pa.table({"ts": np.arange(6), "type": ["A", "B", "A", "C", "B", "C"]})
     found = cepheid.match(table, "PATTERN SEQ(A a, NOT B n, C c) WITHIN 10 ms", time="ts", type="type", time_unit="ms")
-    print(json.dumps([len(found), "numba" in sys.modules]))
+    from cepheid.compiler.load import n_made
+    print(json.dumps([len(found), n_made(), "numba" in sys.modules]))
 """
 
 
-def _in_new_process(folder: Path) -> list[object]:
-    """The number of matches that `MATCH` finds, and whether it imported Numba."""
+def _in_new_process(folder: Path, jit: str = "wait") -> list[object]:
+    """The number of matches that `MATCH` finds, of kernels that were made for it, and whether it imported Numba."""
     source = str(Path(cepheid.__file__).resolve().parents[1])
-    environment = {**os.environ, "CEPHEID_CACHE_DIR": str(folder), "PYTHONPATH": source}
+    environment = {**os.environ, "CEPHEID_CACHE_DIR": str(folder), "PYTHONPATH": source, "CEPHEID_JIT": jit}
     code = "if True:" + MATCH
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
     told: list[object] = json.loads(done.stdout)
@@ -38,14 +40,26 @@ def _in_new_process(folder: Path) -> list[object]:
 
 
 @compiled
-def test_a_later_process_finds_the_same_without_numba(tmp_path: Path) -> None:
-    assert _in_new_process(tmp_path) == [1, True]
-    assert _in_new_process(tmp_path) == [1, False]
+def test_a_later_process_finds_the_same_without_compiling(tmp_path: Path) -> None:
+    n_matches, n_made, imported = _in_new_process(tmp_path)
+    assert (n_matches, imported) == (1, False)
     (folder,) = tmp_path.iterdir()
+    assert n_made == len(list(folder.iterdir())) > 3
+    assert _in_new_process(tmp_path) == [1, 0, False]
     kernel = folder / "advance.advance"
     kernel.write_bytes(kernel.read_bytes()[:-1])
-    assert _in_new_process(tmp_path) == [1, True], "a damaged file is made anew"
-    assert _in_new_process(tmp_path) == [1, False]
+    assert _in_new_process(tmp_path) == [1, 1, False], "a damaged file is made anew"
+    assert _in_new_process(tmp_path) == [1, 0, False]
+
+
+@compiled
+def test_the_first_matches_do_not_wait_for_a_compiler(tmp_path: Path) -> None:
+    assert _in_new_process(tmp_path, "1") == [1, 0, False]
+    (folder,) = tmp_path.iterdir()
+    end = time.monotonic() + 120
+    while not (folder / "advance.advance").exists():  # it is made all the same, for the next process
+        assert time.monotonic() < end
+        time.sleep(0.2)
 
 
 def test_what_is_saved_is_read(tmp_path: Path) -> None:

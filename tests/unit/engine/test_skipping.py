@@ -181,7 +181,7 @@ def test_ends_outside_of_the_frontier_delay_nothing():
         return np.array(values, np.int64)
 
     kept, known = np.zeros(4, np.int64), np.zeros(4, np.int64)
-    n_kept = skip_kernel()(
+    n_kept = skip_kernel(0)(
         column(0, 0, 0, 1),
         column(1, 2, 6, 3),
         column(5, 5, 8, 4),

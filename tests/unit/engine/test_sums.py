@@ -120,7 +120,7 @@ def test_running_sums_come_back_too():
 
 def callable_here(function):
     """A function that calls a kernel: compiled ones are called by other ones alone."""
-    if not jit.ENABLED:
+    if not jit.COMPILING:
         return function
     import numba
 
@@ -154,9 +154,10 @@ def test_a_step_never_leaves_int64():
             assert int(pool[1]) * 2**64 + int(pool[0]) == total
 
 
-@pytest.mark.skipif(not jit.ENABLED, reason="these are the kernels without compilation")
-def test_the_same_without_compiled_kernels():
-    environment = {**os.environ, "CEPHEID_JIT": "0"}
+@pytest.mark.skipif(jit.COMPILING or not jit.ENABLED, reason="they are tested so by another process")
+@pytest.mark.parametrize("variables", [{"CEPHEID_JIT": "0"}, {jit.COMPILING_VARIABLE: "1"}], ids=["plain", "compiled"])
+def test_the_same_without_and_with_compiled_kernels(variables: dict[str, str]):
+    environment = {**os.environ, **variables}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

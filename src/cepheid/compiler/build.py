@@ -1,0 +1,40 @@
+"""Makes machine code: ``python -m cepheid.compiler.build FOLDER MODULE:NAME[:FLAG...]...``; see `compiler.building`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from cepheid.compiler.building import Key, file_of
+from cepheid.compiler.load import source_of
+from cepheid.compiler.machine_code import MachineCode, assembled
+from cepheid.kernels.jit import OPTIMIZATION, Compilable
+
+
+def made(key: Key) -> MachineCode:
+    """The machine code of a kernel."""
+    config: Any = importlib.import_module("numba.core.config")
+    # Numba reads these as it compiles. The kernels branch all the time: vectorizing gains nothing and costs half of the
+    # time to compile.
+    config.OPT = type(config.OPT)(OPTIMIZATION)
+    config.LOOP_VECTORIZE = config.SLP_VECTORIZE = 0
+    compilable: Compilable = source_of(*key).compilable
+    return assembled(*compilable.compiled(), compilable.kinds, OPTIMIZATION)
+
+
+def main() -> int:
+    """Make what the command line names; prints a line for each."""
+    folder, *names = sys.argv[1:]
+    for text in names:
+        module, name, *flags = text.split(":")
+        key = (module, name, tuple(flags))
+        made(key).save(file_of(Path(folder), key))
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
