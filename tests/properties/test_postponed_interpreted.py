@@ -1,4 +1,4 @@
-"""`test_postponed` with kernels in plain Python, where no variant of them has to be compiled."""
+"""`test_postponed` and its like for streams with kernels in plain Python, where no variant of them is compiled."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 
 def test_open_predicates():
-    tests = Path(__file__).with_name("test_postponed.py")
-    root = tests.parents[2]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", str(tests)]
+    here = Path(__file__)
+    tests = [str(here.with_name(f"test_{name}.py")) for name in ("postponed", "postponed_streams")]
+    root = here.parents[2]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "CEPHEID_JIT": "0"}
     ran = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr

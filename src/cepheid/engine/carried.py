@@ -17,9 +17,11 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.asked import Asked
 from cepheid.engine.caps import Caps
 from cepheid.engine.compaction import compact, n_waiting_runs, open_events, waiting_since_us
+from cepheid.engine.elements import RemoteData
 from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed
+from cepheid.engine.open_predicates import OpenPredicates
 from cepheid.engine.places import PlaceCounter, with_places
 from cepheid.engine.pool import Pool
 from cepheid.engine.saved_rows import fingerprint, restored_rows, saved_rows
@@ -61,6 +63,8 @@ class CarriedSession:
         self._compiled = compiled
         self._settings = settings
         self._caps = Caps(compiled, settings)
+        self._remote = RemoteData(compiled.automaton.bound)
+        self._opened: OpenPredicates | None = None
         self._pool = Pool(compiled, self._caps.first_rows)
         self._policy = policy
         self._asked = None if policy is None else Asked(compiled, policy, self._pool)
@@ -136,6 +140,16 @@ class CarriedSession:
         last = open_events(self._compiled, self._pool.pool, self._events, self.watermark_us)
         return self._held, np.bincount(last, minlength=len(self._held)).astype(np.int64, copy=False)
 
+    @property
+    def n_open_predicates(self) -> int:
+        """None: each answer is waited for."""
+        return 0
+
+    @property
+    def n_held_back(self) -> int:
+        """None."""
+        return 0
+
     def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """Move the watermark; see `engine.incremental.Session.step`."""
         self.watermark_us = watermark_us
@@ -152,7 +166,7 @@ class CarriedSession:
             batch = batch if events.selected is None else taken(batch, events.selected)
         compiled, pool = self._compiled, self._pool
         in_place = replace(events, selected=None)
-        host = Host(compiled, batch, in_place, pool) if compiled.hosted else None
+        host = self._host(batch, in_place)
         pool.set_events(in_place, first=n_before)
         with np.errstate(all="ignore"):
             step_over(compiled, in_place, pool, host, self._caps, self._asked)
@@ -165,12 +179,21 @@ class CarriedSession:
         self._n_new += len(batch) - n_before
         found = None
         if pool.pool[k.M_N_MATCHES]:
-            matches = matches_in(compiled, batch, in_place, pool.pool, pool.out)
-            found = narrowed(batch, matches)
+            found = self._told(batch, matches_in(compiled, batch, in_place, pool.pool, pool.out))
             pool.forget_matches()
         if ready is None or self._n_new >= max(MIN_NEW_EVENTS, (len(batch) - self._n_new) // 2):
             self.compact()
         return found
+
+    def _host(self, batch: EventBatch, events: KernelEvents) -> Host | None:
+        """What the kernel asks, where it asks anything."""
+        if not self._compiled.hosted:
+            return None
+        return Host(self._compiled, batch, events, self._pool, self._remote, self._opened)
+
+    def _told(self, batch: EventBatch, matches: Matches) -> tuple[EventBatch, Matches] | None:
+        """What is told of the matches of a step, and of those before it."""
+        return narrowed(batch, matches)
 
     def _end(self) -> None:
         """The input is at its end: the policy is shown all that has happened."""
@@ -201,6 +224,11 @@ class CarriedSession:
 
     def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
         """See `engine.incremental.Session.restore`."""
+        if "open" in said:
+            raise DataError(
+                "the snapshot was made while partial matches waited for answers of remote stores",
+                remedy="restore it with stores that are asked (cepheid.ports.stores.AsksStore)",
+            )
         same_plan = said.get("plan") == fingerprint(self._compiled)
         if ("policy" in said) != (self._policy is not None):
             raise DataError(
@@ -261,7 +289,7 @@ class CarriedSession:
     def _step_over_held(self, events: KernelEvents) -> None:
         """Make the partial matches anew from the events that are held."""
         compiled, pool = self._compiled, self._pool
-        host = Host(compiled, self._held, events, pool) if compiled.hosted and self._held is not None else None
+        host = None if self._held is None else self._host(self._held, events)
         pool.set_events(events)
         pool.pool[k.M_QUIET] = events.n
         with np.errstate(all="ignore"):

@@ -11,6 +11,7 @@ from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.load import relinkers
 from cepheid.compiler.registers import Iteration, Slot
 from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.open_predicates import refuted
 from cepheid.engine.pool import Pool
 from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.kernels import hook_layout as h
@@ -210,6 +211,10 @@ def _rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark
             waiting[hanging - ids[0]] = True
             hanging = fields[hanging - ids[0], run_field + 1]
         waiting &= may_end
+    if plan[k.P_CHAIN] >= 0:
+        stands = ~refuted(plan, words, fields[:, plan[k.P_CHAIN]])
+        can_go_on &= stands
+        waiting &= stands
     return _Rows(ids, fields, linked & can_go_on[:, None], waiting)
 
 

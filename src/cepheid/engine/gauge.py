@@ -43,6 +43,8 @@ class Gauge:
         keys: where it was asked for, a pyarrow Table with the columns of SAME, ``n_partial_matches`` and ``n_events``
             (int64), one row for each key, the one with the most partial matches first. With FROM, those of the outer
             query. Else None.
+        n_open_predicates: conditions that wait for answers of remote stores while partial matches go on.
+        n_held_back: matches that wait for such an answer, and those that come after them in the order of matches.
     """
 
     watermark_us: int | None
@@ -57,6 +59,8 @@ class Gauge:
     n_bytes: int
     keys: Any = None
     compiled: bool = False
+    n_open_predicates: int = 0
+    n_held_back: int = 0
 
 
 COUNTS = ("n_partial_matches", "n_events")

@@ -8,6 +8,7 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.carried import CarriedSession
 from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.matches import Matches
+from cepheid.engine.postponed import PostponedSession
 from cepheid.engine.rerun import RerunSession
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.errors import NotSupportedError
@@ -48,6 +49,14 @@ class Session(Protocol):
     @property
     def n_timers(self) -> int:
         """Starts with something that the time will decide."""
+
+    @property
+    def n_open_predicates(self) -> int:
+        """Conditions that wait for answers of remote stores while partial matches go on."""
+
+    @property
+    def n_held_back(self) -> int:
+        """Matches that wait for such an answer, and those that come after them."""
 
     @property
     def held(self) -> tuple[EventBatch, Int64Array] | None:
@@ -100,6 +109,8 @@ def session(compiled: CompiledPlan, settings: Settings = DEFAULTS, policy: PairP
         ValueError: the orders of the policy do not fit.
     """
     reason = reason_not_carried(compiled)
+    if policy is None and compiled.automaton.postpones:
+        return PostponedSession(compiled, settings)
     if policy is None:
         kind = CarriedSession if reason is None else RerunSession
         return kind(compiled, settings)

@@ -19,6 +19,7 @@ class Matches:
         variables: int16, (m,): for each, the index of the variable in the order of ``BoundQuery.variables``.
         decided_us: int64, (n,): when each was decided, us; the greatest int64 for the end of the input.
         window_start_us, window_end_us: int64, (n,), where windows slide; else None.
+        rests_on: int64, (n,): the cell of `kernels.open_layout` of each, of a plan that postpones; else None.
     """
 
     offsets: NDArray[np.int64]
@@ -27,6 +28,7 @@ class Matches:
     decided_us: NDArray[np.int64]
     window_start_us: NDArray[np.int64] | None = None
     window_end_us: NDArray[np.int64] | None = None
+    rests_on: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

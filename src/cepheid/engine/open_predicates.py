@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from cepheid.compiler.vector import Resolve
 from cepheid.engine.elements import Elements, RemoteData
 from cepheid.engine.pool import Pool
 from cepheid.engine.predicate import Frozen, Predicate, Truths
+from cepheid.errors import DataError
 from cepheid.kernels import layout as k
 from cepheid.kernels import open_layout as o
 from cepheid.ports.postponing import PostponingPolicy, Question
@@ -217,7 +218,8 @@ class OpenPredicates:
         self._await(predicate)
 
     def _await(self, predicate: Predicate) -> None:
-        self._waiting.setdefault(predicate.missing[0], []).append(predicate)
+        if predicate.missing:
+            self._waiting.setdefault(predicate.missing[0], []).append(predicate)
 
     # --- what rests on them -----------------------------------------------------------------------------
 
@@ -273,6 +275,50 @@ class OpenPredicates:
         assert found is not None
         return found
 
+    def open_ones(self) -> list[Predicate]:
+        """The predicates that are not settled, and that something rests on or rested on a short while ago."""
+        return [one for one in self._by_number if one is not None and not one.is_settled]
+
+    def cell_of(self, literals: Iterable[Literal]) -> int:
+        """A new list of cells with some literals; the cell at its front."""
+        cell = o.NO_CELL
+        for literal in literals:
+            if int(self._area[o.O_N_CELLS]) >= int(self._area[o.O_CELLS_ROOM]):
+                self._grow(2 * int(self._area[o.O_CELLS_ROOM]))
+            new = int(self._area[o.O_N_CELLS])
+            self._cells[new] = literal, cell
+            self._area[o.O_N_CELLS] = new + 1
+            cell = new
+        return cell
+
+    def saved(self) -> list[list[Any]]:
+        """What `restore` goes on from, as JSON can say it: number, condition and values of each that is open."""
+        self.collect()
+        return [[number, one.hosted, list(map(list, one.values))] for number, one in enumerate(self._by_number) if one]
+
+    def restore(self, saved: Iterable[list[Any]]) -> dict[int, int]:
+        """Open what was open when `saved` was called, before anything else is; the numbers now, by those before.
+
+        Raises:
+            DataError: more are open than may be; an element is not of the declared type.
+        """
+        renamed = {}
+        for number, hosted, values in saved:
+            frozen = tuple((kind, content) for kind, content in values)
+            predicate = Predicate(hosted, frozen, self._missing(hosted, frozen))
+            self._known[hosted, frozen] = predicate
+            if not self._free:
+                raise DataError(
+                    f"the snapshot has more than {self.most} open predicates",
+                    remedy="restore it with the max_open_predicates that it was made with",
+                )
+            self._open(predicate)
+            if not predicate.missing:
+                self._look_again(predicate)
+            assert predicate.number is not None
+            renamed[number] = predicate.number
+        return renamed
+
     def make_room(self) -> None:
         """Forget what nothing rests on, and double the room for what something does if it is more than half full."""
         self.collect()
@@ -283,7 +329,7 @@ class OpenPredicates:
         """Forget cells that nothing rests on, literals that are so, and predicates that no literal names."""
         area, cells, status = self._area, self._cells, self._status
         pool, out = self._pool.pool, self._pool.out
-        words, at, field = self._rows()
+        words, at, field = self.rows()
         chains = words[at, field]
         matches = out[pool[k.M_OUT_CHAINS] :][: pool[k.M_N_MATCHES]]
         base = area[o.O_BASE : o.O_BASE + 1]
@@ -311,7 +357,7 @@ class OpenPredicates:
         path = area[area[o.O_PATH] :][: area[o.O_DEPTH]].tolist()
         self._forget({literal >> 1 for literal in (*(literal for literal, _ in kept), *path, *self.held())})
 
-    def _rows(self) -> tuple[k.Ints, k.Ints, int]:
+    def rows(self) -> tuple[k.Ints, k.Ints, int]:
         """The room for rows, which places in it have one, and the field with what it rests on."""
         words = self._pool.pool
         width, capacity = int(self._plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])

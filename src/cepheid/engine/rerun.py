@@ -12,6 +12,7 @@ from cepheid.compiler.columns import KernelEvents, evaluated, partition_codes
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.caps import Caps
 from cepheid.engine.compaction import open_events, open_starts
+from cepheid.engine.elements import RemoteData
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen, narrowed
 from cepheid.engine.session import Stepped, matches_in, stepped_to_the_end
@@ -58,6 +59,7 @@ class RerunSession:
         automaton = compiled.automaton
         self._compiled = compiled
         self._history = history(automaton)
+        self._remote = RemoteData(automaton.bound)
         self._settings = settings
         Caps(compiled, settings)  # they must fit the query
         # What may still become a match of a group under NOT fits nothing yet.
@@ -92,6 +94,16 @@ class RerunSession:
         """Bytes of the events that are kept."""
         return 0 if self._kept is None else batch_bytes(self._kept)
 
+    @property
+    def n_open_predicates(self) -> int:
+        """None: each answer is waited for."""
+        return 0
+
+    @property
+    def n_held_back(self) -> int:
+        """None."""
+        return 0
+
     def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """Move the watermark; see `engine.incremental.Session.step`."""
         before, self.watermark_us, self.timed_out = self.watermark_us, watermark_us, None
@@ -107,7 +119,7 @@ class RerunSession:
             batch = replace(batch, places=np.full(len(batch), -1, np.int64))
         self._barred = np.append(self._barred, np.zeros(len(batch) - len(self._barred), np.bool_))
         look = self._open_starts if self._history.reach is None else None
-        stepped = stepped_to_the_end(self._compiled, batch, self._settings, look)
+        stepped = stepped_to_the_end(self._compiled, batch, self._settings, look, self._remote)
         self._n_open = self._open(batch, stepped)
         matches, waiting = self._matches(batch, stepped)
         decided = matches.decided_us

@@ -181,12 +181,14 @@ def stepped_to_the_end(
     batch: EventBatch,
     settings: Settings,
     look: Callable[[KernelEvents, k.Ints], k.Ints] | None = None,
+    remote: RemoteData | None = None,
 ) -> Stepped:
     """Step over a batch, by the kernels that keep all partial matches in one pool.
 
     Args:
         compiled, batch, settings: see `run_plan`.
         look: is shown the events and the pool after the last event, before the end of the input.
+        remote: what is known of remote stores; None: nothing yet.
 
     Raises:
         CapacityError, DataError: see `run`.
@@ -197,7 +199,7 @@ def stepped_to_the_end(
         if look is not None:
             seen.append(look(events, pool))
 
-    stepped = _stepped_in_order(compiled, batch, None, None, settings, shown)
+    stepped = _stepped_in_order(compiled, batch, None, None, settings, shown, remote=remote)
     return Stepped(*stepped, seen[0] if seen else None)
 
 
@@ -234,11 +236,12 @@ def _stepped(
     return stepped or _stepped_in_order(compiled, batch, work, routed, settings)
 
 
-def _absent(around: CompiledPlan, batch: EventBatch, settings: Settings) -> dict[int, GroupMatches]:
+def _absent(around: CompiledPlan, batch: EventBatch, settings: Settings, remote: RemoteData) -> dict[int, GroupMatches]:
     """The matches of what stands under each NOT of a group, as far as they count for the query ``around`` it."""
     found: dict[int, list[GroupMatches]] = {}
     for group in around.groups:
-        matches = run_plan(group.compiled, batch, settings=settings)
+        stepped = _stepped_in_order(group.compiled, batch, None, None, settings, remote=remote)
+        matches = matches_in(group.compiled, batch, *stepped)
         found.setdefault(group.element, []).append(absent_matches(around.automaton.bound, group, batch, matches))
     return {element: together(matches) for element, matches in found.items()}
 
@@ -252,21 +255,23 @@ def _stepped_in_order(
     look: Callable[[KernelEvents, k.Ints], None] | None = None,
     policy: PairPolicy | None = None,
     postponing: PostponingPolicy | None = None,
+    remote: RemoteData | None = None,
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
     """The same for plans of any form."""
+    if remote is None:
+        remote = RemoteData(compiled.automaton.bound)
     if routed is not None:
         events = routed_events(compiled, batch, routed)
     else:
-        events = events_of(compiled, batch, _absent(compiled, batch, settings))
+        events = events_of(compiled, batch, _absent(compiled, batch, settings, remote))
     caps = Caps(compiled, settings)
     pool = Pool(compiled, min(caps.first_rows, rows_for(events.n)))
     asked = None if policy is None else Asked(compiled, policy, pool)
     pool.set_events(events)
     opened = None
     if compiled.automaton.postpones:
-        remote = RemoteData(compiled.automaton.bound)
         opened = OpenPredicates(compiled, pool, remote, max(1, settings.max_open_predicates), postponing)
-    host = Host(compiled, batch, events, pool, open_predicates=opened) if compiled.hosted else None
+    host = Host(compiled, batch, events, pool, remote, opened) if compiled.hosted else None
     # Kernels that run as plain Python compute with NumPy's scalars, which warn where machine code does not.
     with np.errstate(all="ignore"):
         step_over(compiled, events, pool, host, caps, asked)

@@ -14,6 +14,7 @@ from cepheid.compiler.load import runs_compiled
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.adapting import Adapting, chooser_of
 from cepheid.engine.carried import CarriedSession
+from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.composite import ORDER, attributes_read, composite_schema, composites
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.gauge import by_key as keys_of
@@ -38,7 +39,7 @@ from cepheid.events.schema import Schema
 from cepheid.events.single import EventReader
 from cepheid.language.bound import BoundQuery
 from cepheid.language.composite import TIME
-from cepheid.plan.evaluation import asked_for
+from cepheid.plan.evaluation import EAGER, asked_for
 from cepheid.ports.evaluation import Decision
 from cepheid.ports.pairs import PairPolicy
 
@@ -365,7 +366,7 @@ class Stream:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is held that later calls may look at; `snapshot` and `gauge` forget what nothing can."""
-        return not self.n_waiting and all(stage.session.held is None for stage in self._stages)
+        return not self.n_waiting and all(s.session.held is None and not s.session.n_held_back for s in self._stages)
 
     @property
     def n_dropped(self) -> int:
@@ -397,7 +398,18 @@ class Stream:
             n_bytes=self.n_bytes,
             keys=keys if by_key else None,
             compiled=all(_runs_compiled(stage.session.compiled) for stage in self._stages),
+            n_open_predicates=sum(stage.session.n_open_predicates for stage in self._stages),
+            n_held_back=sum(stage.session.n_held_back for stage in self._stages),
         )
+
+
+def _starts_with(bound: BoundQuery, settings: Settings, policy: PairPolicy | None, *, timed_out: bool) -> CompiledPlan:
+    """The plan to begin with: one that postpones, where the stream can go on with it."""
+    if settings.evaluation == EAGER and settings.max_open_predicates and policy is None and not timed_out:
+        compiled = prepare(bound, postpones=True)
+        if reason_not_carried(compiled) is None:
+            return compiled
+    return _plan(bound, settings.evaluation, policy, timed_out=timed_out)
 
 
 def _plan(bound: BoundQuery, evaluation: str, policy: PairPolicy | None, *, timed_out: bool) -> CompiledPlan:
@@ -407,7 +419,7 @@ def _plan(bound: BoundQuery, evaluation: str, policy: PairPolicy | None, *, time
 
 
 def _stage(bound: BoundQuery, settings: Settings, policy: PairPolicy | None, *, timed_out: bool) -> _Stage:
-    compiled = _plan(bound, settings.evaluation, policy, timed_out=timed_out)
+    compiled = _starts_with(bound, settings, policy, timed_out=timed_out)
     return _Stage(bound, compiled, session(compiled, settings, policy), ReorderBuffer())
 
 

@@ -151,6 +151,8 @@ class Streams:
             n_dropped=self.n_dropped,
             n_bytes=self._buffer.n_bytes + sum(gauge.n_bytes for gauge in own),
             compiled=all(gauge.compiled for gauge in own),
+            n_open_predicates=sum(gauge.n_open_predicates for gauge in own),
+            n_held_back=sum(gauge.n_held_back for gauge in own),
         )
 
     def gauges(self, *, by_key: bool = False) -> dict[str, Gauge]:

@@ -37,6 +37,7 @@ class Written:
         windows: (n,): the number of the sliding window of each, or None.
         partitions: (n,): the code of the partition and the window of each, where windows slide or matches are skipped;
             else, or where all are in one, None.
+        rests_on: (n,): the cell of each, of a plan that postpones; else None.
     """
 
     compiled: CompiledPlan
@@ -49,6 +50,7 @@ class Written:
     kinds: Ints
     windows: Ints | None
     partitions: Ints | None
+    rests_on: Ints | None = None
 
     def matches(self) -> Matches:
         """The matches in their order (SEMANTICS 7.2)."""
@@ -133,7 +135,9 @@ class Written:
     def _in_order(self, order: Ints) -> Matches:
         entries, offsets = self._entries(order)
         variables = variables_of(self.compiled)
-        found = Matches(offsets, self.positions[entries], variables[self.taken[entries]], self.decided[order])
+        rests = None if self.rests_on is None else self.rests_on[order]
+        bound = variables[self.taken[entries]]
+        found = Matches(offsets, self.positions[entries], bound, self.decided[order], rests_on=rests)
         if self.events.windows is None or self.windows is None:
             return found
         begin = self.windows[order] * self.events.windows.slide
@@ -160,6 +164,7 @@ def written(compiled: CompiledPlan, batch: EventBatch, events: KernelEvents, poo
         kinds=kinds,
         windows=None if events.windows is None else events.windows.numbers[firsts],
         partitions=None if events.partition is None else events.partition[firsts],
+        rests_on=out[pool[k.M_OUT_CHAINS] :][:n] if compiled.automaton.postpones else None,
     )
 
 
