@@ -124,7 +124,7 @@ def local(case: Case) -> tuple[Result, Any]:
         time_unit="s",
         type="kind",
         order=[ORDER, SOURCE],
-        catalog=case.catalog,
+        catalog=case.known,
         reject_null_keys=True,
     )
     return result, pa.array([names[event] for event in events], pa.string())

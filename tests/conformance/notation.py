@@ -149,12 +149,17 @@ class Case:
     def watermark_us(self) -> int | None:
         return None if self.watermark is None else round(self.watermark * SECOND_US)
 
+    @property
+    def known(self) -> Catalog:
+        """The catalog, with what the stores hold as their sources."""
+        sources = {n: replace(s, source=self.stores.get(n)) for n, s in self.catalog.stores.items()}
+        return replace(self.catalog, stores=sources)
+
     def bound(self) -> BoundQuery:
         """The query, bound to a schema of the attributes that the events have."""
         fields = {"kind": TEXT, "ts": INT, "k": INT, "x": INT, **inferred(stream(self.events).events), **self.fields}
         schema = Schema(fields=fields, time="ts", time_unit="s", type="kind")
-        sources = {n: replace(s, source=self.stores.get(n)) for n, s in self.catalog.stores.items()}
-        return bind(parse(self.query), schema, catalog=replace(self.catalog, stores=sources), text=self.query)
+        return bind(parse(self.query), schema, catalog=self.known, text=self.query)
 
 
 def all_names(case: Case) -> dict[OracleEvent, str]:

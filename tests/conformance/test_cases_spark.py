@@ -57,7 +57,7 @@ Pairs = tuple[str, ...]
 
 
 def options(case: Case) -> dict[str, Any]:
-    return {"time": "ts", "time_unit": "s", "type": "kind", "order": [ORDER, SOURCE], "catalog": case.catalog}
+    return {"time": "ts", "time_unit": "s", "type": "kind", "order": [ORDER, SOURCE], "catalog": case.known}
 
 
 def table(case: Case) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cepheid.engine.output import assemble
@@ -15,7 +15,6 @@ from cepheid.language.bound import BoundQuery
 from cepheid.plan.evaluation import EAGER
 from cepheid.testing.harness import LEFT, Answer, EngineRoad, answers_of, oracle_answers, table_of
 from cepheid.testing.oracle_events import OracleEvent, Watermark
-from cepheid.testing.strategies import STORES
 
 Items: TypeAlias = Sequence[OracleEvent | Watermark]
 
@@ -104,8 +103,10 @@ def engine_steps(
 
 
 def oracle_steps(bound: BoundQuery, items: Items, *, timed_out: bool = False) -> tuple[list[Step], list[int]]:
-    """The same of the oracle, which is asked once."""
-    return _steps_of(items, lambda events: oracle_answers(bound, events, STORES, timed_out=timed_out))
+    """The same of the oracle, which is asked once; stores hold what their sources do, which are mappings."""
+    sources = {name: store.source for name, store in bound.catalog.stores.items()}
+    stores = {name: source for name, source in sources.items() if isinstance(source, Mapping)}
+    return _steps_of(items, lambda events: oracle_answers(bound, events, stores, timed_out=timed_out))
 
 
 def batch_steps(bound: BoundQuery, items: Items) -> tuple[list[Step], list[int]]:
