@@ -59,8 +59,8 @@ class CompiledPlan:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags of its kernels where a policy looks at pairs: see `compiler.load.Flags`."""
-        return () if self.hooks is None else (*self.hooks.flags, *self.automaton.kernel_flags)
+        """The flags of its kernels, with a policy that looks at pairs if it is for one: see `compiler.load.Flags`."""
+        return (*(() if self.hooks is None else self.hooks.flags), *self.automaton.kernel_flags)
 
     @cached_property
     def chain(self) -> NDArray[np.int64] | None:
