@@ -231,6 +231,8 @@ class Closer:
         fields[at.N_EDGES] = n
         fields[at.HORIZON] = min(learned.horizon, at.NEVER)
         fields[at.GIVE_UP] = min(learned.give_up, at.NEVER)
+        fields[at.AFTER_END] = at.NEVER if learned.after_end is None else learned.after_end
+        fields[at.SURE_END] = learned.sure_end
         self._state[at.STALE] = 1
 
     def _widen(self, least: int) -> None:
@@ -248,7 +250,7 @@ class Closer:
         fresh = np.zeros((n_new, at.SOURCE_FIELDS), np.int64)
         fresh[:, at.LAST] = at.BEFORE
         fresh[:, at.ASK_AFTER] = 1
-        fresh[:, at.HORIZON] = fresh[:, at.GIVE_UP] = at.NEVER
+        fresh[:, at.HORIZON] = fresh[:, at.GIVE_UP] = fresh[:, at.AFTER_END] = at.NEVER
         self._sources = np.concatenate((self._sources, fresh.reshape(-1)))
         self._edges = np.concatenate((self._edges, np.full(n_new * self._width, at.NEVER)))
         self._waits = np.concatenate((self._waits, np.full(n_new * self._width, at.UNKNOWN)))

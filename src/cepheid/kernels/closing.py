@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cepheid.kernels.closing_layout import (
     AFTER_DELAY,
+    AFTER_END,
     AFTER_MEAN_DELAY,
     ALARM,
     ALLOWANCE,
@@ -33,6 +34,7 @@ from cepheid.kernels.closing_layout import (
     FIRST,
     GAVE_UP,
     GIVE_UP,
+    GIVEN_UP_AT,
     GUARD,
     GUARD_BUDGET,
     GUARD_PAPER,
@@ -83,6 +85,7 @@ from cepheid.kernels.closing_layout import (
     STAGE,
     STALE,
     STEP,
+    SURE_END,
     SURPLUS,
     TOO_LATE,
     UNKNOWN,
@@ -99,6 +102,8 @@ def _rule_at(source: int, end: int, state: Ints, sources: Ints, edges: Ints, wai
     """When a window may be closed by what was learned of one source, if nothing comes from it; UNKNOWN to ask."""
     fields = source * SOURCE_FIELDS
     last = sources[at(fields + LAST)]
+    if sources[at(fields + AFTER_END)] != NEVER:
+        return end + sources[at(fields + AFTER_END)]
     ahead = end - last  # α of the paper
     if ahead < 0:
         return BEFORE
@@ -127,7 +132,7 @@ def _rule_at(source: int, end: int, state: Ints, sources: Ints, edges: Ints, wai
 @kernel()
 def _look(end: int, state: Ints, sources: Ints, edges: Ints, waits: Ints) -> int:
     """Find when the next window may be closed if no event comes."""
-    rule, certain, heard, silent, deciding = BEFORE, BEFORE, NEVER, BEFORE, -1
+    rule, certain, given_up, heard, silent, deciding = BEFORE, BEFORE, BEFORE, NEVER, BEFORE, -1
     for source in range(state[N_SOURCES]):
         fields = source * SOURCE_FIELDS
         last = sources[at(fields + LAST)]
@@ -139,13 +144,18 @@ def _look(end: int, state: Ints, sources: Ints, edges: Ints, waits: Ints) -> int
         if own > rule or deciding < 0:
             deciding = source
         rule = max(rule, own)
-        if end >= last:
-            certain = max(certain, last + sources[at(fields + GIVE_UP)])
         quiet = last + sources[at(fields + HORIZON)]
         silent = max(silent, quiet)
+        if sources[at(fields + AFTER_END)] != NEVER:
+            certain = max(certain, end + sources[at(fields + SURE_END)])
+            heard = min(heard, state[NOW] - sources[at(fields + SURE_END)])
+            continue
+        if end >= last:
+            given_up = max(given_up, last + sources[at(fields + GIVE_UP)])
         if state[NOW] <= quiet:
             heard = min(heard, last)
-    state[RULE_AT], state[CERTAIN_AT], state[HEARD], state[SILENT_AT] = rule, certain, heard, silent
+    state[RULE_AT], state[CERTAIN_AT], state[GIVEN_UP_AT] = rule, max(certain, given_up), given_up
+    state[HEARD], state[SILENT_AT] = heard, silent
     state[DECIDING] = deciding
     state[STALE] = 0
     return DONE
@@ -251,7 +261,8 @@ def _close_until(
                 code = _look(end, state, sources, edges, waits)
                 if code != DONE:
                     return code
-            due, reason = state[CERTAIN_AT], GAVE_UP
+            due = state[CERTAIN_AT]
+            reason = GAVE_UP if due == state[GIVEN_UP_AT] else LEARNED
             if due == BEFORE:
                 reason = BY_EVENTS if state[DECIDING] >= 0 else SILENT
             elif state[KIND] != BY_EVENT and state[RULE_AT] < due and not _is_held_back(0, state):
@@ -318,7 +329,7 @@ def _take(source: int, generated: int, received: int, state: Ints, sources: Ints
     sources[at(fields + DELAYS)] += received - generated
     sources[at(fields + N_DELAYS)] += 1
     sources[at(fields + COUNT)] += 1
-    if n_missed > 0 and sources[at(fields + N_EDGES)] > 0:
+    if n_missed > 0 and (sources[at(fields + N_EDGES)] > 0 or sources[at(fields + AFTER_END)] != NEVER):
         if state[GUARD] == GUARD_BUDGET and state[SURPLUS] > state[ALARM]:
             return ASK_RESET
         if state[GUARD] == GUARD_PAPER and _is_held_back(0, state):

@@ -59,11 +59,12 @@ RESERVE = 32
     STALE,  # 1: the three below are of another window
     RULE_AT,  # when the policy's rule closes the window, if nothing comes
     CERTAIN_AT,  # the same without a rule: what was seen says that nothing is missing, or a source has given up
+    GIVEN_UP_AT,  # when the last source gives up; BEFORE for none that would
     HEARD,  # all sources that still speak have sent events up to here
     SILENT_AT,  # from here on all sources are silent by what was learned
     DECIDING,  # the source that keeps the window open longest
     STATE_FIELDS,
-) = range(42)
+) = range(43)
 
 # --- fields of each source ----------------------------------------------------------------------------
 (
@@ -73,10 +74,12 @@ RESERVE = 32
     N_EDGES,  # 0 where nothing was learned yet
     HORIZON,  # after its newest event, nothing is expected any more
     GIVE_UP,  # after its newest event, it is no longer waited for, whatever was learned
+    AFTER_END,  # its events overtake each other: it keeps a window open so long after its end; NEVER where they do not
+    SURE_END,  # then none is expected so long after
     DELAYS,  # sum, ticks
     N_DELAYS,
     SOURCE_FIELDS,
-) = range(9)
+) = range(11)
 
 # --- kinds ----------------------------------------------------------------------------------------------
 BY_RULE, BY_EVENT, AFTER_DELAY, AFTER_MEAN_DELAY = range(4)

@@ -83,12 +83,17 @@ class Learned:
         horizon: how long after the generation of its newest event nothing more is expected, ticks.
         give_up: how long after that it is no longer waited for, whatever was learned, ticks.
         ask_after: after how many events the policy wants to look again.
+        after_end: of a source whose events overtake each other, where the newest one says nothing of those before it:
+            how long after its end a window is held open, ticks; None of others.
+        sure_end: of such a source: so long after its end no event of a window is expected, whatever was learned.
     """
 
     edges: Int64Array | None
     horizon: int
     give_up: int
     ask_after: int
+    after_end: int | None = None
+    sure_end: int = 0
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,34 @@ class DelayModel:
         missed, silent = self.p_miss(ahead, elapsed), self.p_silent(elapsed)
         return np.divide(missed, silent, out=np.zeros_like(missed), where=silent > 0)
 
+    def p_miss_after(self, slack: ArrayLike, slide: int, mean_gap: float) -> Float64Array:
+        """The chance that a window misses an event of a source whose events overtake each other.
+
+        Events are taken to be generated one by one at a mean rate, each late by itself: of those in the last ``slide``
+        ticks of the window ``n = Σ_d pdf_d(d) · clip(d - s, 0, slide) / mean_gap`` are on their way, and the chance of
+        any is ``1 - exp(-n)``. (Not in the paper, which takes events to come in order.)
+
+        Args:
+            slack: how long the window has been open after its end (s), ticks.
+            slide: ticks.
+            mean_gap: between the events of the source, ticks.
+        """
+        open_for = np.asarray(slack, np.int64)[..., None]
+        late = np.clip(self.delays.greatest - open_for, 0, slide)
+        found: Float64Array = -np.expm1(-(late @ self.delays.probabilities) / mean_gap)
+        return found
+
+    def wait_after(self, budget: float, slide: int, mean_gap: float) -> int:
+        """How long after its end a window stays open, for the chance of `p_miss_after` to be within a budget, ticks."""
+        lowest, highest = -1, max(0, int(self.delays.greatest[-1]))
+        while highest - lowest > 1:
+            middle = (lowest + highest) // 2
+            if float(self.p_miss_after(middle, slide, mean_gap)) <= budget + _ROUNDED:
+                highest = middle
+            else:
+                lowest = middle
+        return highest
+
     def edges(self, latest: int | None) -> NDArray[np.int64]:
         """The values of α, ascending, from which on another wait holds; below the first, there is nothing to wait for.
 

@@ -44,7 +44,10 @@ class ProbSlack:
 
     Deviations from the paper: the period is a number of events throughout (Listing 4 adds a time to one). With several
     sources the budget is divided among them, as the chance that any of them misses an event is at most the sum. Where
-    an event that is late for one window is lost to those that overlap it, too, the budget is divided among these.
+    an event that is late for one window is lost to those that overlap it, too, the budget is divided among these. The
+    paper takes events to be received in the order in which they are generated. A source whose events overtake each
+    other more often than once in `cepheid.policies.slack.sources.ORDERED` keeps a window open by how long ago that
+    ended (`DelayModel.p_miss_after`).
     """
 
     def __init__(self, closing: Closing, fitting: Fitting) -> None:
@@ -61,6 +64,7 @@ class ProbSlack:
         self._edges: dict[int, Int64Array] = {}
         self._settled: list[bool] = []  # whether a whole stretch was learned from
         self._share = 1.0
+        self._grid = Grid(1, 1)
 
     @property
     def closing(self) -> Closing:
@@ -79,7 +83,7 @@ class ProbSlack:
 
     def begin(self, grid: Grid) -> None:
         """See `SlackPolicy`."""
-        self._sources.grid = grid
+        self._sources.grid = self._grid = grid
         # Windows that miss one event of those that are late for an end: all that overlap.
         self._share = min(1.0, grid.slide / (grid.size + 1)) if grid.drops else 1.0
 
@@ -105,10 +109,22 @@ class ProbSlack:
             next_at = min(fitting.stretch, doubled if doubled >= fitting.warm_up or doubled < 32 else fitting.warm_up)
         model = self._models[source]
         ask_after = next_at - own.n_open
+        if own.is_disordered:
+            self._edges.pop(source, None)
+            after = own.longest_delay
+            if model is not None:
+                after = model.wait_after(self._budget, self._grid.slide, own.mean_gap)
+            return Learned(None, patience, patience, ask_after, after_end=after, sure_end=own.longest_delay)
         if model is None:
             return Learned(None, patience, patience, ask_after)
         self._edges[source] = model.edges(self._closing.latest)
         return Learned(self._edges[source], model.longest, max(patience, model.longest), ask_after)
+
+    @property
+    def _budget(self) -> float:
+        """Of one source and end of a window."""
+        budget = 0.0 if self._closing.allowance is not None else self._closing.budget
+        return budget * self._share / len(self._sources.known)
 
     def _model(self, source: int) -> DelayModel | None:
         own = self._sources.known[source]
@@ -123,10 +139,9 @@ class ProbSlack:
         by = None
         if latest is not None and edge + 1 < len(edges):
             by = int(edges[edge + 1]) - 1 + latest
-        budget = 0.0 if self._closing.allowance is not None else self._closing.budget
         return model.wait(
             int(edges[edge]),
-            budget * self._share / len(self._sources.known),
+            self._budget,
             by=by,
             given_silence=self._fitting.estimator == "silence",
         )
@@ -145,6 +160,10 @@ class ProbSlack:
             open_ = (last > NONE_YET) & (last <= ends)
             if model is None:
                 none_missed[open_] = np.nan
+            elif self._sources.known[number].is_disordered:
+                heard = last > NONE_YET
+                gap = self._sources.known[number].mean_gap
+                none_missed[heard] *= 1 - model.p_miss_after((at - ends)[heard], self._grid.slide, gap)
             elif open_.any():
                 ahead, elapsed = ends[open_] - last[open_], at[open_] - last[open_]
                 given = self._fitting.estimator == "silence"

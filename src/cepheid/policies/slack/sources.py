@@ -13,6 +13,9 @@ from cepheid.stats.frequencies import LatestStretches
 
 Int64Array = NDArray[np.int64]
 
+ORDERED = 500
+"""A source is taken to send its events in order while at most one in so many is overtaken. Chosen."""
+
 NONE_YET = -(1 << 61)
 
 
@@ -22,7 +25,7 @@ class Source:
 
     Attributes:
         gaps, delays: those that are learned from.
-        last: when its newest event was generated; `NONE_YET` for none.
+        first, last: when its oldest and newest events were generated; `NONE_YET` for none.
         n: its events.
         n_open: those of the stretch that has not ended.
         n_skewed: events that were received before they were generated.
@@ -32,6 +35,7 @@ class Source:
 
     gaps: LatestStretches
     delays: LatestStretches
+    first: int = NONE_YET
     last: int = NONE_YET
     n: int = 0
     n_open: int = 0
@@ -46,6 +50,7 @@ class Source:
         before = np.maximum.accumulate(np.concatenate(([self.last], generated)))[:-1]
         gaps = (generated - before)[before > NONE_YET]
         self.last = max(self.last, int(generated.max()))
+        self.first = min(self.last if self.first == NONE_YET else self.first, int(generated.min()))
         # The next event is the next one that was generated later; one that was overtaken is none to be foreseen.
         forward = gaps[gaps >= 0]
         self.n_disordered += len(gaps) - len(forward)
@@ -57,6 +62,16 @@ class Source:
         if len(forward):
             self.longest_gap = max(self.longest_gap, int(forward.max()))
         self.longest_delay = max(self.longest_delay, int(delays.max()), 0)
+
+    @property
+    def is_disordered(self) -> bool:
+        """Whether its events overtake each other so often that the newest one says little of those before it."""
+        return self.n_disordered * ORDERED > self.n
+
+    @property
+    def mean_gap(self) -> float:
+        """The mean gap between its events in the order in which they were generated, ticks."""
+        return max(1, self.last - self.first) / max(1, self.n - 1)
 
     def end_stretch(self) -> None:
         """Begin the next stretch of what is learned from."""
@@ -83,7 +98,7 @@ class Source:
         self.delays.restore(said["delays"])
 
 
-_COUNTS = ("last", "n", "n_open", "n_skewed", "n_disordered", "longest_gap", "longest_delay")
+_COUNTS = ("first", "last", "n", "n_open", "n_skewed", "n_disordered", "longest_gap", "longest_delay")
 
 
 @dataclass(eq=False)

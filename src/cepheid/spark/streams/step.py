@@ -151,8 +151,9 @@ class BucketStep:
         if late.num_rows and HELD not in self.outputs:
             _log.warning(
                 "%d events came after the watermark had passed them, and are in no match; ask for the output late to "
-                "see them, or give a greater watermark=",
+                "see them, or give %s",
                 late.num_rows,
+                "a greater watermark=" if self.slack is None else "a slack= that closes windows later",
             )
         return None
 

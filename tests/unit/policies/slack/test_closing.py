@@ -10,8 +10,10 @@ import pytest
 
 from cepheid.engine.closing import REASONS, Closer
 from cepheid.policies.slack.baselines import Baseline
+from cepheid.policies.slack.delays import DelayModel
 from cepheid.policies.slack.probabilistic import Fitting, ProbSlack
 from cepheid.ports.slack import Closing, Grid, Guard, Kind, SlackPolicy
+from cepheid.stats.frequencies import Frequencies
 
 QUICK = Fitting(period=500, warm_up=64)
 
@@ -211,3 +213,32 @@ def test_windows_by_reason() -> None:
     found = closer.receive(*events)
     reasons = {REASONS[number] for number in found.reasons}
     assert reasons == {"events", "learned"}
+
+
+def test_events_that_overtake_each_other_are_waited_for_by_their_delays() -> None:
+    rng = np.random.default_rng(10)
+    generated = np.cumsum(rng.integers(0, 9, 20_000))
+    received = generated + rng.geometric(0.05, 20_000)
+    order = np.argsort(received, kind="stable")
+    closers = {}
+    for name, policy in (("learned", learning(0.1)), ("events", Baseline(Closing(Kind.EVENTS)))):
+        closers[name] = closer = Closer(policy, Grid(50, 50), risks=True)
+        found = closer.receive(np.zeros(20_000, np.int64), generated[order], received[order])
+        assert ((found.risks[-200:] <= 0.1 + 1e-9) | np.isnan(found.risks[-200:])).all()
+    learned, by_event = closers["learned"], closers["events"]
+    assert 0.03 < learned.n_missed / learned.n_closed <= 0.1 + 1 / learned.n_closed
+    # A newer event says nothing of those that it overtook.
+    assert by_event.n_missed > 0.9 * by_event.n_closed
+    # The chance is that of windows which end anywhere: those closed after so long, so many miss an event.
+    model = learned.policy.fitted(0)
+    assert model is not None
+    assert model[1].greatest[-1] > learned.slack_sum / learned.n_closed > 20
+
+
+def test_the_chance_of_a_miss_where_events_overtake_each_other() -> None:
+    model = DelayModel.of(Frequencies(np.array([10]), np.array([1])), Frequencies(np.array([5, 25]), np.array([3, 1])))
+    # Of windows of 20, half an event on average is generated within 5 before the end, and one in four takes 25.
+    assert float(model.p_miss_after(0, 20, 10.0)) == pytest.approx(1 - np.exp(-(0.75 * 5 + 0.25 * 20) / 10))
+    assert float(model.p_miss_after(15, 20, 10.0)) == pytest.approx(1 - np.exp(-0.25))
+    assert model.wait_after(0.0, 20, 10.0) == 25
+    assert float(model.p_miss_after(model.wait_after(0.2, 20, 10.0), 20, 10.0)) <= 0.2
