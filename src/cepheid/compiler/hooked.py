@@ -71,13 +71,14 @@ class HookTable:
         """Take the columns.
 
         Raises:
-            NotSupportedError: the kernel for the plan has no hooks.
+            NotSupportedError: the kernel for the plan does not observe.
         """
-        if automaton.joins is not None:
+        if automaton.joins is not None and wanted.observe:
             bound = automaton.bound
             raise NotSupportedError(
-                "no policy can look at pairs of events and partial matches yet where variables wait for the last event",
-                remedy="run the query without the policy, or take all events as they arrive",
+                "where variables wait for the last event, there are no partial matches to observe that are like those "
+                "of events taken as they arrive",
+                remedy="take all events as they arrive while the policy observes (evaluation=eager)",
                 text=bound.text,
                 origin=bound.origin,
                 span=bound.query.pattern.span,
@@ -124,7 +125,19 @@ class HookTable:
         header[h.H_PAIR] = registers_at + self._pair
         header[h.H_PLACE_SHIFT] = h.PLACE_SHIFT + self.hooks.wanted.bin_events.bit_length() - 1
         header[h.H_N_BINS], header[h.H_N_STATES] = self.hooks.wanted.n_bins, n_states
+        header[h.H_N_PREFIX] = _n_in_prefix(self._automaton)
         return [[number] for number in (*header, *states)]
+
+
+def _n_in_prefix(automaton: Automaton) -> int:
+    """How many of the first elements take events as they arrive, where some wait for the last event."""
+    joins = automaton.joins
+    if joins is None:
+        return 0
+    n = 0
+    while n < len(joins.evaluation.eager) and joins.order[n] == n:
+        n += 1
+    return n
 
 
 def cells_of(automaton: Automaton, wanted: Wanted) -> Cells:

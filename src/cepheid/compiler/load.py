@@ -62,6 +62,7 @@ Flags: TypeAlias = tuple[str, ...]
 _FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
     ("advance", "advance"): frozenset({"COUNTED", "GUARDED", "OBSERVED", "POSTPONES"}),
     ("advance_chain", "advance_chain"): frozenset({"GUARDED"}),
+    ("advance_lazy", "advance_lazy"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_strict", "advance_strict"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_strict", "fire_strict"): frozenset({"OBSERVED"}),
     ("advance_keyed", "advance_keyed"): frozenset({"OF_TWO", "OF_THREE", "OF_FOUR"}),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from cepheid.compiler.hooked import Hooks
@@ -9,7 +12,7 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.pool import Pool
 from cepheid.kernels import hook_layout as h
 from cepheid.kernels import layout as k
-from cepheid.ports.pairs import Guard, Orders, PairPolicy, Seen
+from cepheid.ports.pairs import Cells, Guard, Orders, PairPolicy, Seen
 
 NO_LIMIT = 2**62
 """More work than is ever done."""
@@ -24,8 +27,14 @@ _BY_STATE = (h.A_CREATED, h.A_EXTENDED, h.A_EXPIRED, h.A_PAIRS, h.A_EVALUATED)
 class Asked:
     """A policy, and what a kernel keeps for it in a pool."""
 
-    def __init__(self, compiled: CompiledPlan, policy: PairPolicy, pool: Pool) -> None:
+    def __init__(self, compiled: CompiledPlan, policy: PairPolicy, pool: Pool, before: Asked | None = None) -> None:
         """Make room in the pool, and ask the policy how to begin.
+
+        Args:
+            compiled: the plan, prepared for what the policy wants.
+            policy: is asked.
+            pool: of the plan, without partial matches.
+            before: how it went on with another plan of the query, from which it goes on: it is not asked again.
 
         Raises:
             ValueError: its orders do not fit the cells, or what it wants.
@@ -49,6 +58,10 @@ class Asked:
         for table, of_shape in self._shapes.items():
             area[table] = at
             at += int(np.prod(of_shape))
+        if before is not None:
+            assert before.cells == self.cells, "plans of one query have the same states"
+            pool.keep_for_policy(before._pool.for_policy.copy())
+            return
         pool.keep_for_policy(area)
         self._table(h.A_UTILITIES)[...] = 1 + LETS_ALL_THROUGH
         self._table(h.A_RANGES)[...] = 1 + LETS_ALL_THROUGH
@@ -88,9 +101,17 @@ class Asked:
         return [table for table in self._shapes if table not in (h.A_UTILITIES, h.A_RANGES)]
 
     @property
-    def policy(self) -> PairPolicy:
-        """The policy."""
-        return self._policy
+    def cells(self) -> Cells:
+        """What pairs are told apart by."""
+        return self._hooks.cells
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """In its block pairs are kept apart as before, and nothing is counted."""
+        before = self._pool.for_policy.copy()
+        self._pool.for_policy[h.A_LIMIT] = NO_LIMIT
+        yield
+        self._pool.for_policy[:] = before
 
     def _obey(self, orders: Orders) -> None:
         wanted, area = self._hooks.wanted, self._pool.for_policy

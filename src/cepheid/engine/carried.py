@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -272,13 +273,16 @@ class CarriedSession:
         """See `engine.incremental.Session.switch`.
 
         What one plan keeps is enough for any other: of a match, the events that have come so far are all in one partial
-        match, or kept for the last event. So the new plan steps over these, once, and tells nothing.
+        match, or kept for the last event. So the new plan steps over these, once, and tells nothing. Which pairs
+        among them are kept apart is decided anew.
         """
         self.compact()
         self._compiled = compiled
         n_dropped, self._caps = self._caps.n_dropped, Caps(compiled, self._settings)
         self._caps.n_dropped = n_dropped
         self._pool = Pool(compiled, self._caps.first_rows)
+        if self._asked is not None and self._policy is not None:
+            self._asked = Asked(compiled, self._policy, self._pool, self._asked)
         if self._held is None:
             return
         events = events_of(compiled, self._held)
@@ -292,8 +296,9 @@ class CarriedSession:
         host = None if self._held is None else self._host(self._held, events)
         pool.set_events(events)
         pool.pool[k.M_QUIET] = events.n
-        with np.errstate(all="ignore"):
-            step_over(compiled, events, pool, host, self._caps)
+        uncounted = nullcontext() if self._asked is None else self._asked.uncounted()
+        with uncounted, np.errstate(all="ignore"):
+            step_over(compiled, events, pool, host, self._caps, self._asked)
         pool.pool[k.M_QUIET] = 0
         pool.forget_matches()  # they were told when their last event came
 

@@ -8,6 +8,8 @@ other variable is kept, as one is that a NOT may ask for.
 from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints
+from cepheid.kernels.hook_layout import A_PAIRS
+from cepheid.kernels.hooks import COUNTED, count, count_work, is_spent, meets_in_prefix, state_of
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.joining import holds_on, join_to
 from cepheid.kernels.layout import (
@@ -65,6 +67,7 @@ from cepheid.kernels.layout import (
     TARGET,
     TIME_COLUMN,
     UNLINKED,
+    WORK_DONE,
     Bytes,
     Floats,
     Ints,
@@ -102,6 +105,8 @@ def _meet(
         return POOL_FULL
     pool[M_N_TRIED] += 1
     row = row_of(row_id, plan, pool)
+    if COUNTED:
+        count(A_PAIRS, state_of(row_id, row, plan, pool), pool)
     first = plan[P_LIST_EDGES] + plan[listed + LIST_EDGES_FROM]
     last = plan[P_LIST_EDGES] + plan[listed + LIST_EDGES_TO]
     # The join goes first: it may have to be done again, and what the other edges make would then be made twice.
@@ -117,6 +122,8 @@ def _meet(
     for e in range(first, last):
         edge = plan[P_EDGES] + plan[e] * EDGE_WIDTH
         if plan[e] == plan[P_TRIGGER] or not (fit >> plan[edge + ELEMENT]) & 1:
+            continue
+        if not meets_in_prefix(plan[edge + ELEMENT], row_id, row, number - pool[M_BASE], plan, pool, ints):
             continue
         if holds_on(edge, filtered, row_id, plan, pool, reals, ints, floats, nulls, large, free) != 1:
             continue
@@ -166,6 +173,8 @@ def advance_lazy(
         if fit == 0:
             pool[M_EVENT] = i + 1
             continue
+        if COUNTED and pool[M_STAGE] == 0 and is_spent(pool):
+            return WORK_DONE
         time = ints[TIME_COLUMN * n + i]
         number = base + i
         pool[M_CURRENT] = number
@@ -230,6 +239,12 @@ def advance_lazy(
                 exact = plan[listed + EVENT_KEYS_TO] - plan[listed + EVENT_KEYS_FROM] == 1
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail:
+                    if COUNTED:
+                        if is_spent(pool):
+                            pool[M_LIST] = k
+                            pool[M_ROW] = row_id
+                            return WORK_DONE
+                        count_work(pool)
                     row = row_of(row_id, plan, pool)
                     following = pool[row + field]
                     gone = False
@@ -281,6 +296,8 @@ def advance_lazy(
             if sorts:
                 for kept in range(first_kept, pool[M_KEPT_HEAD]):
                     sort_in(kept, plan, pool, ints, nulls)
+        if COUNTED:
+            count_work(pool)
         pool[M_STAGE] = 0
         pool[M_EVENT] = i + 1
     return DONE

@@ -24,8 +24,9 @@ MOST_CELLS = 1 << (PLACE_SHIFT - CELL_SHIFT)
 H_PLACE_SHIFT = 4  # that of a bin: it has two to the power of so many places, less PLACE_SHIFT
 H_N_BINS = 5  # what lies beyond the last bin is in it, too
 H_N_STATES = 6  # and one for none
-H_LIST_STATES = 7  # for each list, those of starts too: the state of its rows
-HOOKS_HEADER = 7
+H_N_PREFIX = 7  # where variables wait for the last event: so many of the first take events in order, as they arrive
+H_LIST_STATES = 8  # for each list, those of starts too: the state of its rows
+HOOKS_HEADER = 8
 
 # --- what a kernel keeps for policies, in `pool` at pool[layout.M_HOOKS] --------------------------------------
 A_WORK = 0  # events read and rows walked over

@@ -31,6 +31,7 @@ from cepheid.kernels.hook_layout import (
     H_FIRST,
     H_LIST_STATES,
     H_N_BINS,
+    H_N_PREFIX,
     H_N_STATES,
     H_PAIR,
     H_PLACE,
@@ -42,9 +43,14 @@ from cepheid.kernels.hook_layout import (
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     FIRST_COLUMN,
+    M_BASE,
     M_HOOKS,
+    M_N_ENTRIES,
     M_N_EVENTS,
+    M_N_MATCHES,
+    M_OUT_ELEMENTS,
     NOT_LEFT,
+    P_FIXED_LENGTH,
     P_HOOKS,
     STATE,
     STATE_MASK,
@@ -231,6 +237,41 @@ def meets(item_id: int, item: int, i: int, plan: Ints, pool: Ints, ints: Ints) -
     if COUNTED:
         count(A_PAIRS, state_of(item_id, item, plan, pool), pool)
     return True
+
+
+@kernel(inline=True)
+def meets_in_prefix(element: int, row_id: int, row: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
+    """As `meets` where variables wait for the last event: only what begins a match is known to be next to it yet."""
+    if GUARDED and element < plan[plan[P_HOOKS] + H_N_PREFIX]:
+        state = state_of(row_id, row, plan, pool)
+        cell = cell_of(first_cell_in(state, i, plan, pool, ints), i, row, row_id < 0, plan, pool, ints)
+        return not drops(cell, pool)
+    return True
+
+
+@kernel()
+def drops_match(n: int, plan: Ints, pool: Ints, ints: Ints, out: Ints) -> bool:
+    """Take back the match of ``n`` events that was written last, if one of its pairs is kept apart.
+
+    Its events stand in order, so each is beside what the match has bound before it. States are those of elements.
+    """
+    if not GUARDED or not may_drop(pool):
+        return False
+    hooks, n_events, base = plan[P_HOOKS], pool[M_N_EVENTS], pool[M_BASE]
+    varies = plan[P_FIXED_LENGTH] == 0
+    shift, last_bin = bins_of(plan)
+    places = (FIRST_COLUMN + plan[hooks + H_PLACE]) * n_events - base
+    state, begin = plan[hooks + H_N_STATES] - 1, pool[M_N_ENTRIES] - n
+    for at in range(begin, begin + n):
+        number = out[at]
+        place = (ints[places + number] - ints[places + out[begin]]) >> shift
+        cell = first_cell_in(state, number - base, plan, pool, ints) + min(place, last_bin)
+        if drops(cell, pool):
+            pool[M_N_MATCHES] -= 1
+            pool[M_N_ENTRIES] -= n
+            return True
+        state = out[pool[M_OUT_ELEMENTS] + at] if varies else at - begin
+    return False
 
 
 @kernel(inline=True)

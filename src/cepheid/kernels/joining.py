@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints
+from cepheid.kernels.hook_layout import A_PAIRS
+from cepheid.kernels.hooks import COUNTED, GUARDED, count, count_work, drops_match, state_of
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     BARE_FINAL,
@@ -293,6 +295,8 @@ def _complete(
     trigger = pool[M_TRIGGER]
     emit(row_id, -1, -1, _time_of(trigger, pool, ints), trigger, plan, pool, out)
     _sort_last(n, plan, pool, out)
+    if GUARDED:
+        drops_match(n, plan, pool, ints, out)
     return DONE
 
 
@@ -333,6 +337,8 @@ def _write(row_id: int, number: int, element: int, plan: Ints, pool: Ints, ints:
     emit(row_id, number, element, _time_of(trigger, pool, ints), trigger, plan, pool, out)
     if number != trigger:  # else it is the last
         _sort_last(n, plan, pool, out)
+    if GUARDED:
+        drops_match(n, plan, pool, ints, out)
     return DONE
 
 
@@ -397,6 +403,9 @@ def _join_rest(
         at = _fields(row_id, plan, pool)
         step = pool[at + J_STEP]
         cursor = _next(row_id, plan, pool, ints)
+        if COUNTED and cursor != NO_MORE:
+            count_work(pool)
+            count(A_PAIRS, state_of(row_id, row_of(row_id, plan, pool), plan, pool), pool)
         if cursor == NO_MORE:
             if step < n_steps and pool[at + J_AGAIN]:
                 pool[M_CURRENT] = trigger

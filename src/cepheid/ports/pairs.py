@@ -94,7 +94,9 @@ class Seen:
     A pair whose event can be taken for several variables is taken once for each. A partial match of which a NOT is
     broken for good waits for nothing; that the UNTIL of a loop has closed it is seen when an event would be taken for
     it. Under POLICY strict all partial matches of a start meet an event, also those that turn out not to be preferred,
-    and of those with the same future one; there are no groups.
+    and of those with the same future one; there are no groups. Where variables wait for the last event, pairs
+    are known when a match is put together, but for those at its beginning: ``dropped`` has one for each match that was
+    lost there, and nothing is observed.
 
     Attributes:
         work: events read, and partial matches walked over, whether they met the event or not; 0 without `Wanted.work`.

@@ -21,6 +21,7 @@ FLAGS = frozenset({"COUNTED", "GUARDED", "OBSERVED", "POSTPONES"})
 CALLED_WITH_FLAGS = (
     ("advance", "advance"),
     ("advance_chain", "advance_chain"),
+    ("advance_lazy", "advance_lazy"),
     ("advance_strict", "advance_strict"),
     ("advance_strict", "fire_strict"),
     ("endings", "fire"),
@@ -98,10 +99,10 @@ def test_bins_are_powers_of_two():
         Wanted(n_bins=0)
 
 
-def test_variables_that_wait_have_no_hooks():
+def test_where_variables_wait_nothing_is_observed():
     bound = bound_to("SEQ(A a, B b) WITHIN 5 s POLICY any")
     with pytest.raises(NotSupportedError, match="wait for the last event"):
-        prepare(bound, evaluation=Evaluation(eager=(), lazy=("a",)), wanted=Wanted(guard=True))
+        prepare(bound, evaluation=Evaluation(eager=(), lazy=("a",)), wanted=Wanted(observe=True))
 
 
 def test_there_are_no_more_cells_than_a_row_can_tell():
