@@ -57,7 +57,6 @@ from cepheid.kernels.layout import (
     M_N_EVENTS,
     M_N_MATCHES,
     M_N_TRIED,
-    M_OUT_ELEMENTS,
     M_OUT_ENTRIES,
     M_OUT_MATCHES,
     M_ROOT,
@@ -71,7 +70,6 @@ from cepheid.kernels.layout import (
     P_CLOSES_LOOP,
     P_EDGES,
     P_ENDS,
-    P_FIXED_LENGTH,
     P_JOIN_FIELD,
     P_JOINS,
     P_N_JOINS,
@@ -91,7 +89,7 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.making import make_row, qualifies
-from cepheid.kernels.output import emit
+from cepheid.kernels.output import emit, sort_last
 from cepheid.kernels.predicates import key_of
 from cepheid.kernels.rows import INT_MAX, bucket_of, row_of
 from cepheid.kernels.signatures import Ending, Free, Helper
@@ -248,26 +246,6 @@ def _next(row_id: int, plan: Ints, pool: Ints, ints: Ints) -> int:
 
 
 @kernel()
-def _sort_last(n: int, plan: Ints, pool: Ints, out: Ints) -> None:
-    """Bring the ``n`` events of the match that was written last into their order; they are few, and nearly in it."""
-    to = pool[M_N_ENTRIES]
-    varies = plan[P_FIXED_LENGTH] == 0
-    elements = pool[M_OUT_ELEMENTS]
-    for i in range(to - n + 1, to):
-        event = out[i]
-        element = out[elements + i] if varies else 0
-        j = i
-        while j > to - n and out[j - 1] > event:
-            out[j] = out[j - 1]
-            if varies:
-                out[elements + j] = out[elements + j - 1]
-            j -= 1
-        out[j] = event
-        if varies:
-            out[elements + j] = element
-
-
-@kernel()
 def _complete(
     row_id: int,
     plan: Ints,
@@ -294,7 +272,7 @@ def _complete(
         return OUTPUT_FULL
     trigger = pool[M_TRIGGER]
     emit(row_id, -1, -1, _time_of(trigger, pool, ints), trigger, plan, pool, out)
-    _sort_last(n, plan, pool, out)
+    sort_last(n, plan, pool, out)
     if GUARDED:
         drops_match(n, plan, pool, ints, out)
     return DONE
@@ -336,7 +314,7 @@ def _write(row_id: int, number: int, element: int, plan: Ints, pool: Ints, ints:
     trigger = pool[M_TRIGGER]
     emit(row_id, number, element, _time_of(trigger, pool, ints), trigger, plan, pool, out)
     if number != trigger:  # else it is the last
-        _sort_last(n, plan, pool, out)
+        sort_last(n, plan, pool, out)
     if GUARDED:
         drops_match(n, plan, pool, ints, out)
     return DONE

@@ -85,3 +85,23 @@ def end_run(row: int, current: int, time: int, plan: Ints, pool: Ints) -> None:
     pool[slot + RUN_ROW] = NO_ROW
     pool[slot + RUN_LAST] = current
     pool[slot + RUN_LAST_US] = time
+
+
+@kernel()
+def sort_last(n: int, plan: Ints, pool: Ints, out: Ints) -> None:
+    """Bring the ``n`` events of the match that was written last into their order; they are few, and nearly in it."""
+    to = pool[M_N_ENTRIES]
+    varies = plan[P_FIXED_LENGTH] == 0
+    elements = pool[M_OUT_ELEMENTS]
+    for i in range(to - n + 1, to):
+        event = out[i]
+        element = out[elements + i] if varies else 0
+        j = i
+        while j > to - n and out[j - 1] > event:
+            out[j] = out[j - 1]
+            if varies:
+                out[elements + j] = out[elements + j - 1]
+            j -= 1
+        out[j] = event
+        if varies:
+            out[elements + j] = element
