@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,18 @@ def made(key: Key) -> MachineCode:
 def main() -> int:
     """Make what the command line names; prints a line for each."""
     folder, *names = sys.argv[1:]
+    told = True
     for text in names:
         module, name, *flags = text.split(":")
         key = (module, name, tuple(flags))
         made(key).save(file_of(Path(folder), key))
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
+        if told:
+            try:
+                sys.stdout.write(f"{text}\n")
+                sys.stdout.flush()
+            except BrokenPipeError:
+                told = False  # whoever asked has ended; the next process is glad of the others
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

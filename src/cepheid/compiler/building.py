@@ -94,8 +94,10 @@ class Builder:
 
     def _make(self, keys: list[Key]) -> None:
         """Make kernels in another process."""
-        environment = {**os.environ, COMPILING_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        command = [sys.executable, "-m", "cepheid.compiler.build", str(self._folder)]
+        paths = [path or os.getcwd() for path in sys.path]
+        environment = {**os.environ, COMPILING_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(paths)}
+        # -P: modules are those of this process, and none that happens to lie in the current folder.
+        command = [sys.executable, "-P", "-m", "cepheid.compiler.build", str(self._folder)]
         try:
             with (
                 self._slots,

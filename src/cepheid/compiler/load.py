@@ -397,6 +397,16 @@ def _loaded_or_none(key: Key) -> Kernel | None:
 _builder: Builder | None = None
 
 
+def _forget_builder() -> None:
+    """In a forked process nobody waits for what is being made, so it is asked for anew."""
+    global _builder
+    _builder = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_builder)
+
+
 def _ask_for(keys: Sequence[Key], *, waits: bool) -> None:
     """Have kernels made.
 
