@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from cepheid.kernels.jit import ENABLED
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery
 from cepheid.language.parser import parse
-from cepheid.ports.pairs import Wanted
+from cepheid.ports.pairs import Guard, Orders, Wanted
 from cepheid.testing.harness import little_room, table_of
 from cepheid.testing.oracle import match
 from cepheid.testing.oracle_events import OracleEvent
@@ -376,3 +377,30 @@ def test_pairs_of_one_state_that_share_the_answer_are_dropped_as_a_group():
     policy = DropsCells(frozenset({("B", "a", b) for b in range(1, 4)}), Wanted(guard=True, n_bins=4))
     assert found(bound_to(text), events, policy, 16) == []
     assert (policy.seen.groups_dropped.sum(), policy.seen.dropped.sum()) == (0, 6)
+
+
+@pytest.mark.parametrize("pattern", ["SEQ(A a, B b)", "SEQ(A a, B+ b)"])
+def test_a_guard_that_has_nothing_to_do_may_begin_later(pattern):
+    class Late(DropsCells):
+        def begin(self, cells):
+            super().begin(cells)
+            return Orders(n_work=self.n_work)
+
+        def look(self, seen):
+            super().look(seen)
+            utilities = np.ones(self.cells.shape, np.int64)
+            utilities[self.cells.types.index("B"), self.cells.states.index("a")] = 0
+            return Orders(Guard(utilities, threshold=0))
+
+    events = tuple(
+        OracleEvent(i, (i,), "events", kind, {"ts": i, "x": 0, "k": 1, "f": 1.0, "s": ""})
+        for i, kind in enumerate("ABAB")
+    )
+    bound = bound_to(f"PATTERN {pattern} POLICY any")
+    # An event and what it meets are a unit each: two for the first A, two for the first B.
+    policy = Late(frozenset(), Wanted(guard=True, work=True), n_work=4)
+    whole = found(bound, events, DropsCells(frozenset(), Wanted(guard=True)), 16)
+    begun = found(bound, events, policy, 16)
+    assert [("a", 0), ("b", 1)] in begun
+    assert [match for match in whole if match[:2] in ([("a", 0), ("b", 1)],)] == begun
+    assert [("a", 2), ("b", 3)] in whole

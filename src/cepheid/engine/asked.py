@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from cepheid.compiler.hooked import Hooks
+from cepheid.compiler.load import Flags
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.pool import Pool
 from cepheid.kernels import hook_layout as h
@@ -104,6 +105,16 @@ class Asked:
     def cells(self) -> Cells:
         """What pairs are told apart by."""
         return self._hooks.cells
+
+    @property
+    def may_drop(self) -> bool:
+        """Whether there is a pair that is kept apart."""
+        area = self._pool.for_policy
+        return bool(area[h.A_LEAST] <= area[h.A_THRESHOLD])
+
+    def flags(self, wanted: Flags) -> Flags:
+        """Of the flags of kernels for what the policy wants those that its orders need: a guard may be idle."""
+        return wanted if self.may_drop else tuple(flag for flag in wanted if flag != "GUARDED")
 
     @contextmanager
     def uncounted(self) -> Iterator[None]:

@@ -24,7 +24,7 @@ from cepheid.engine.keyed import step_keyed
 from cepheid.engine.matches import Matches, RowMatches, no_matches
 from cepheid.engine.open_predicates import OpenPredicates, settled_matches
 from cepheid.engine.order import in_order
-from cepheid.engine.pool import Pool, rows_for
+from cepheid.engine.pool import FEWEST_ROWS, Pool, rows_for
 from cepheid.engine.settings import DEFAULTS, MAX_PARTIAL_MATCHES, Settings
 from cepheid.engine.written import keep_matches, variables_of, written
 from cepheid.errors import DataError
@@ -154,9 +154,25 @@ def run_plan(
     if policy is not None and (compiled.hooks is None or compiled.hooks.wanted != policy.wanted):
         raise ValueError(f"the plan was not prepared for a policy that wants {policy.wanted}")
     if policy is not None or postponing is not None:
-        stepped = _stepped_in_order(compiled, batch, work, None, settings, policy=policy, postponing=postponing)
+        begun = None if policy is None else Asked(compiled, policy, Pool(compiled, FEWEST_ROWS))
+        if begun is not None and postponing is None and _stays_idle(compiled, begun):
+            joins = compiled.automaton.joins
+            plain = prepare(compiled.automaton.bound, evaluation=None if joins is None else joins.evaluation)
+            found = run_plan(plain, batch, work=work, routed=routed, settings=settings)
+            begun.end()
+            return found
+        stepped = _stepped_in_order(
+            compiled, batch, work, None, settings, policy=policy, begun=begun, postponing=postponing
+        )
         return matches_in(compiled, batch, *stepped)
     return matches_in(compiled, batch, *_stepped(compiled, batch, work, routed, settings))
+
+
+def _stays_idle(compiled: CompiledPlan, begun: Asked) -> bool:
+    """Whether a policy has begun with nothing to do, and will not be asked again before the end."""
+    assert compiled.hooks is not None
+    asks = compiled.hooks.needs_general or compiled.automaton.tells_timed_out or compiled.automaton.postpones
+    return not asks and not begun.may_drop
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +270,7 @@ def _stepped_in_order(
     settings: Settings,
     look: Callable[[KernelEvents, k.Ints], None] | None = None,
     policy: PairPolicy | None = None,
+    begun: Asked | None = None,
     postponing: PostponingPolicy | None = None,
     remote: RemoteData | None = None,
 ) -> tuple[KernelEvents, k.Ints, k.Ints]:
@@ -266,7 +283,7 @@ def _stepped_in_order(
         events = events_of(compiled, batch, _absent(compiled, batch, settings, remote))
     caps = Caps(compiled, settings)
     pool = Pool(compiled, min(caps.first_rows, rows_for(events.n)))
-    asked = None if policy is None else Asked(compiled, policy, pool)
+    asked = None if policy is None else Asked(compiled, policy, pool, begun)
     pool.set_events(events)
     opened = None
     if compiled.automaton.postpones:
@@ -365,9 +382,10 @@ def _stepped_in_part(
     arrays = (events.ints, events.floats, events.nulls)
     chain = None if events.has_nulls else compiled.chain
     loaded = None
+    flags = compiled.automaton.kernel_flags if asked is None else asked.flags(compiled.flags)
     if chain is None:
-        loaded = kernels(compiled.needs, compiled.automaton.kernel_flags if asked is None else compiled.flags)
-    step = chain_kernel(() if asked is None else compiled.flags) if loaded is None else loaded.advance
+        loaded = kernels(compiled.needs, flags)
+    step = chain_kernel(flags) if loaded is None else loaded.advance
     first = int(pool.pool[k.M_EVENT])
     stop = events.n if is_compiled(step) else min(events.n, first + n_slice)
     pool.pool[k.M_STOP] = stop
@@ -383,6 +401,8 @@ def _stepped_in_part(
         if code == k.WORK_DONE:
             assert asked is not None
             asked.look()
+            if asked.flags(compiled.flags) != flags:
+                return False
         elif code in (k.POLL, k.CELLS_FULL):
             assert host is not None
             host.serve(code)
