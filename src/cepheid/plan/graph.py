@@ -175,8 +175,8 @@ class _Graph:
             found: dict[int, set[Place]] = {}
             for name, place in self.terms.places(term):
                 found.setdefault(self.numbers[name], set()).add(place)
-            for variable in self._left_empty(term)[1]:  # its end tells
-                found.setdefault(variable, set()).add(frozenset())
+            for variable, place in self._left_empty(term)[1]:
+                found.setdefault(variable, set()).add(place)
             known = self.opened[term] = {variable: frozenset(places) for variable, places in found.items()}
         return known
 
@@ -231,14 +231,23 @@ class _Graph:
             strict=self.mixed and step.source is not None and self.space.policy(step.way) is Policy.STRICT,
         )
 
-    def _left_empty(self, term: Term) -> tuple[frozenset[int], frozenset[int]]:
-        """Of a term that only ends, the variables that it leaves empty, and those that not each of its ends does."""
+    def _left_empty(self, term: Term) -> tuple[frozenset[int], frozenset[tuple[int, Place]]]:
+        """The variables that a term leaves empty, and those that it may, with the iterations in which that would be."""
         ways = self.terms.ways(term)
-        if not ways or any(way.element is not None for way in ways):
-            return frozenset(), frozenset()
-        sure = frozenset[str].intersection(*(way.empty for way in ways))
-        unsure = frozenset[str]().union(*(way.empty for way in ways)) - sure
-        return frozenset(self.numbers[name] for name in sure), frozenset(self.numbers[name] for name in unsure)
+        sure, unsure = set[str](), set[tuple[str, Place]]()
+        for names, place, taken in self.terms.closed_empty(term):
+            if taken and not self.any:
+                sure |= names
+            else:
+                unsure |= {(name, place) for name in names}
+        if ways and all(way.element is None for way in ways):  # it only ends
+            ends = ways if self.any else ways[:1]
+            sure |= frozenset[str].intersection(*(way.empty for way in ends))
+            unsure = {(name, frozenset()) for way in ends for name in way.empty if name not in sure}
+        return (
+            frozenset(self.numbers[name] for name in sure),
+            frozenset((self.numbers[name], place) for name, place in unsure),
+        )
 
     @staticmethod
     def _empties(condition: Condition, empties: frozenset[int], before: Iterable[int]) -> bool:

@@ -293,7 +293,7 @@ class Terms:
         return any(way.element is None for way in self.ways(term))
 
     def places(self, term: Term) -> frozenset[tuple[str, Place]]:
-        """Every variable that may still be bound, or turn out empty, with the iterations in which that would be."""
+        """Every variable that may still be bound, with the iterations in which that would be."""
         return frozenset(self._places(term, frozenset()))
 
     def _places(self, term: Term, around: Place) -> Iterator[tuple[str, Place]]:
@@ -320,10 +320,38 @@ class Terms:
                 stuck = term.current is None and isinstance(term.following, Dead)
                 if self.may_go_on(term) and not stuck:
                     yield from self._places(quantifier.body, _inside(around, quantifier.group, LATER))
-                elif self.every_end and term.closed and term.n_done == 0:
-                    yield from self._places(
-                        quantifier.body, around
-                    )  # it is not known yet whether it is empty or absent
+
+    def closed_empty(self, term: Term) -> Iterator[tuple[frozenset[str], Place, bool]]:
+        """The loops that an UNTIL has closed before they took anything, and that have not been passed.
+
+        Yields:
+            the variables, the iterations in which they would be, and whether the branch is taken for sure: then they
+            are empty, else they may be absent.
+        """
+        yield from self._closed_empty(term, frozenset(), taken=True)
+
+    def _closed_empty(self, term: Term, around: Place, *, taken: bool) -> Iterator[tuple[frozenset[str], Place, bool]]:
+        match term:
+            case Chain(parts):
+                for part in parts:
+                    yield from self._closed_empty(part, around, taken=taken)
+                    # What follows opens anew if something is taken before it.
+                    taken = taken and all(way.element is None for way in self.ways(part))
+            case Branches(parts):
+                for part in parts:
+                    yield from self._closed_empty(part, around, taken=taken and len(parts) == 1)
+            case Shuffle(n_missing, marked):
+                every = n_missing == sum(not begun for _, begun in marked)
+                for part, begun in marked:
+                    yield from self._closed_empty(part, around, taken=taken and (begun or every))
+            case Loop(number, n_done, current, following, closed):
+                quantifier = self.quantifiers[number]
+                if closed and n_done == 0:
+                    yield quantifier.names, around, taken
+                if current is not None:
+                    yield from self._closed_empty(current, _inside(around, quantifier.group, CURRENT), taken=taken)
+                if following is not None:
+                    yield from self._closed_empty(following, _inside(around, quantifier.group, LATER), taken=False)
 
     def gaps(self, term: Term) -> frozenset[int]:
         """The NOTs that have not been passed."""

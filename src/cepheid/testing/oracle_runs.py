@@ -11,6 +11,7 @@ from typing import TypeAlias
 from cepheid.language.structure import parts, patterns, with_parts
 from cepheid.language.tree import AnyOf, Event, Not, Or, Pattern, Policy, Repeat
 from cepheid.testing.oracle_assignments import Problem, broken, name_of, takes, until_holds
+from cepheid.testing.oracle_closings import closed_empty
 from cepheid.testing.oracle_conditions import NOTHING_MORE, Binding, Path, all_hold, taken
 from cepheid.testing.oracle_pairs import pair_of
 from cepheid.testing.oracle_states import Looping, State, Step, as_parts, names
@@ -124,12 +125,16 @@ class Reader:
         if not admits(self.problem.bound.window, bindings):
             return None
         nots = (*run.nots, *((node, len(run.bindings)) for node in step.nots))
-        new = Run(bindings, step.state, run.empty | step.empty, nots)
+        known = not is_policy_throughout(self.problem, Policy.ANY)  # `any` asks of whole assignments
+        closed = [(name, path, known and sure) for name, path, sure in closed_empty(self.problem.states, step.state)]
+        sure = frozenset(name for name, _, for_sure in closed if for_sure)
+        unsure = frozenset((name, path) for name, path, for_sure in closed if not for_sure)
+        new = Run(bindings, step.state, run.empty | step.empty | sure, nots)
         ways = self.ways(step.state)
         empty = new.empty
         if all(way.element is None for way in ways):
-            empty |= ways[0].empty
-        future = self.problem.states.future(step.state)
+            empty, unsure = empty | ways[0].empty, frozenset()
+        future = self.problem.states.future(step.state) | unsure
         have = taken(bindings, empty, self.problem.loops)
         if not all_hold(self.problem.conditions, have, future, self.problem.evaluator):
             return None
