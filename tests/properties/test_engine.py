@@ -8,7 +8,7 @@ from cepheid.errors import NotSupportedError
 from cepheid.testing.harness import engine_matches, oracle_matches
 from cepheid.testing.strategies import Example, Features, examples
 
-PAIRS = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PAIRS = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def require_equal(example: Example) -> None:

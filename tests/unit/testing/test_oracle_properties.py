@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 
 from cepheid.language.bound import BoundQuery
 from cepheid.language.structure import with_parts
@@ -18,6 +18,9 @@ from cepheid.testing.strategies import Example, Features, examples
 
 ANY_ONLY = Features.ALL & ~(Features.NEXT | Features.STRICT | Features.PREFIXES | Features.SKIP | Features.SAME)
 
+# The oracle tries all there is, and the engine is held against it on many more examples.
+FEW = settings(max_examples=40)
+
 
 def described(matches: tuple[OracleMatch, ...]) -> list[tuple[object, ...]]:
     return [
@@ -26,7 +29,8 @@ def described(matches: tuple[OracleMatch, ...]) -> list[tuple[object, ...]]:
     ]
 
 
-@given(examples(ANY_ONLY, n_most=8))
+@FEW
+@given(examples(ANY_ONLY, n_most=7))
 def test_any_by_forking_runs_is_any_by_enumeration(example: Example):
     problem = prepared(example.bound, Evaluator(example.bound.types, example.bound.catalog, example.stores))
     assert is_policy_throughout(problem, Policy.ANY)
@@ -46,7 +50,8 @@ def test_any_by_forking_runs_is_any_by_enumeration(example: Example):
     assert by_runs == by_enumeration
 
 
-@given(examples(Features.ALL, n_most=10))
+@FEW
+@given(examples(Features.ALL, n_most=8))
 def test_what_is_decided_does_not_depend_on_later_events(example: Example):
     whole = match(example.bound, example.events, stores=example.stores, timed_out=False).matches
     for watermark in sorted({event.time for event in example.events}):
@@ -56,7 +61,8 @@ def test_what_is_decided_does_not_depend_on_later_events(example: Example):
         assert described(known.matches) == described(tuple(expected))
 
 
-@given(examples(Features.ALL, n_most=10, shuffled=True))
+@FEW
+@given(examples(Features.ALL, n_most=8, shuffled=True))
 def test_the_order_of_arrival_does_not_matter(example: Example):
     in_order = sorted(example.events, key=lambda event: event.sort_key)
     one = match(example.bound, example.events, stores=example.stores)
@@ -64,7 +70,8 @@ def test_the_order_of_arrival_does_not_matter(example: Example):
     assert one == other
 
 
-@given(examples(Features.ALL, n_most=10))
+@FEW
+@given(examples(Features.ALL, n_most=8))
 def test_each_match_is_reported_once_and_in_order(example: Example):
     found = match(example.bound, example.events, stores=example.stores, timed_out=False).matches
     keys = [(frozenset(one.bindings), one.window) for one in found]
@@ -93,7 +100,8 @@ def keys(matches: tuple[OracleMatch, ...]) -> set[tuple[object, ...]]:
     return {(frozenset(one.bindings), one.window) for one in matches}
 
 
-@given(examples(Features.ALL & ~Features.ANY, n_most=9))
+@FEW
+@given(examples(Features.ALL & ~Features.ANY, n_most=7))
 def test_what_next_and_strict_find_any_finds_too(example: Example):
     found = match(example.bound, example.events, stores=example.stores, timed_out=False).matches
     assume(found)
@@ -104,7 +112,8 @@ def test_what_next_and_strict_find_any_finds_too(example: Example):
 STRICT_ONLY = Features.ALL & ~(Features.ANY | Features.NEXT | Features.PREFIXES | Features.SKIP | Features.SAME)
 
 
-@given(examples(STRICT_ONLY, n_most=9))
+@FEW
+@given(examples(STRICT_ONLY, n_most=7))
 def test_strict_finds_one_match_for_each_start_of_neighbours(example: Example):
     assume(not example.bound.window.one_match)
     stream = sorted(example.events, key=lambda event: event.sort_key)
@@ -125,7 +134,8 @@ def test_strict_finds_one_match_for_each_start_of_neighbours(example: Example):
     assert set(starts(strict)) == set(starts(every))
 
 
-@given(examples(Features.ALL, n_most=9))
+@FEW
+@given(examples(Features.ALL, n_most=7))
 def test_skipping_keeps_some_of_the_matches(example: Example):
     skip = example.bound.skip.mode
     assume(skip is not SkipMode.NONE and not example.bound.window.one_match)
