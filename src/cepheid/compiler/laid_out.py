@@ -63,7 +63,9 @@ def laid_out(
     header[k.P_N_REALS] = registers.n_floats
     many = forks or automaton.runs_fork
     fanouts = [row[k.LIST_EDGES_TO] - row[k.LIST_EDGES_FROM] if many else 1 for row in tables[k.P_LISTS]]
-    header[k.P_FANOUT] = max(1, *fanouts) * (2 if automaton.mixed else 1) + int(automaton.postpones)
+    header[k.P_FANOUT] = max(1, *fanouts) * (2 if automaton.mixed else 1)
+    if automaton.postpones:  # a copy of the row itself; and what is told of the ends of runs
+        header[k.P_FANOUT] = (header[k.P_FANOUT] + 1) * (2 if automaton.skips else 1)
     if automaton.strict:
         header[k.P_RUN_FIELD] = k.ITEM_TO
         header[k.P_FANOUT] = max(2 * len(state.ends) + 1 for state in automaton.states)

@@ -147,7 +147,7 @@ def log_run(slot: int, plan: Ints, pool: Ints, out: Ints) -> None:
     could go on. Where rows end at moments of their own, each that could go on hangs on the run.
     """
     last = pool[slot + RUN_LAST]
-    if last < 0:
+    if POSTPONES or last < 0:  # each event that is taken has told of itself, as it may rest on something
         return
     ended = pool[slot + RUN_LAST_US]
     if not plan[P_ONE_START] and plan[P_LOGS] != LOGS_ROWS:

@@ -25,6 +25,7 @@ from cepheid.kernels.layout import (
     M_RUNS,
     MADE_FROM,
     MOVED_ON,
+    NO_ELEMENT,
     NO_ROW,
     OVER_WHEN_FULL,
     P_ENDS,
@@ -54,6 +55,7 @@ from cepheid.kernels.layout import (
 )
 from cepheid.kernels.lists import link
 from cepheid.kernels.making import make_row
+from cepheid.kernels.open_predicates import POSTPONES
 from cepheid.kernels.output import emit, end_run, hang
 from cepheid.kernels.signatures import Ending, Free, Helper
 from cepheid.kernels.twins import add_twin
@@ -126,6 +128,8 @@ def take(
         if plan[P_MIXED] or plan[P_LOGS] == LOGS_ROWS:
             pool[slot + RUN_LAST] = current
             pool[slot + RUN_LAST_US] = time
+        if POSTPONES and plan[P_LOGS]:  # the run is open still, if what the row rests on is so
+            emit(NO_ROW, pool[slot + RUN_FIRST], NO_ELEMENT, time, current, plan, pool, out)
     mode, tells = plan[state + ACCEPTS], plan[P_TELLS]
     hung = False
     if not one_start and (tells == TELLS_ALL or (tells and mode == REJECTS)):

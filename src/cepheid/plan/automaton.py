@@ -411,7 +411,9 @@ class Automaton:
         """Whether partial matches of a run that forks end at moments of their own, which AFTER MATCH asks for."""
         if self.strict or not self.skips:
             return False
-        return self.mixed or (self.bound.policy is Policy.ANY and any(state.closers for state in self.states))
+        if self.mixed or self.postpones:
+            return True
+        return self.bound.policy is Policy.ANY and any(state.closers for state in self.states)
 
     @property
     def fixed(self) -> bool:

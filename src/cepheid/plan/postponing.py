@@ -23,8 +23,6 @@ def reason_to_wait(automaton: Automaton) -> str | None:
         return "under POLICY strict the preferred match of a start decides which others are looked for"
     if automaton.joins is not None:
         return "variables wait for the last event"
-    if automaton.skips:
-        return "AFTER MATCH decides by the matches before which of those after them are kept"
     if automaton.tells_timed_out:
         return "what times out is told"
     if automaton.scattered:
