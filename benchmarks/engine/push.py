@@ -12,7 +12,7 @@ import gc
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ OFFERED_PER_S = 20_000
 N_EVENTS = N_EVENTS_QUICK
 N_TIMES, N_TIMES_QUICK = 5, 2
 N_WARM = 2_000
+N_ROUNDS = 20
 MOST_S = {50: 10e-6, 99: 100e-6}
 """Percent of the events -> the time in which so many have been pushed, at most."""
 
@@ -129,15 +130,69 @@ def measure(*, quick: bool, n_events: int = N_EVENTS) -> list[Row]:
     return rows
 
 
+def stages(n_events: int = N_EVENTS) -> dict[str, float]:
+    """Where the time of a push goes: part -> us of CPU time for an event, the least of several rounds."""
+    import cepheid as cep
+    from benchmarks.stream import stream
+
+    table = stream(n_events)
+    events = table.to_pylist()
+    matcher = cep.Matcher(WORKLOADS["W2"].query, time="ts", type="type", time_unit="ms", slack=0, schema=table.schema)
+    half = n_events // 2
+    for event in events[:half]:
+        matcher.push(event)
+    gc.collect()
+    gc.freeze()
+    singles, reader = matcher._singles, matcher._reader
+    assert singles is not None
+    assert reader is not None
+    functions, columns, row_of = singles._functions, singles._columns, singles._row_of
+    assert row_of is not None
+    some = events[half : half + N_WARM]
+    values = [reader.values(event) for event in some]
+    match = ([columns.rows[0]] * 3, [0, 1, 2], [0, 0, 0])
+
+    def least_us(call: Callable[[int], object]) -> float:
+        found = []
+        for _ in range(N_ROUNDS):
+            start = time.thread_time_ns()
+            for i in range(N_WARM):
+                call(i)
+            found.append((time.thread_time_ns() - start) / N_WARM / 1e3)
+        return min(found)
+
+    loop = least_us(lambda i: None)
+    told = {
+        "read the dict": least_us(lambda i: reader.values(some[i])),
+        "its time": least_us(lambda i: reader.time_us(values[i])),
+        "which elements take it, its key": least_us(
+            lambda i: (functions.fit(values[i]), functions.partition(values[i]))
+        ),
+        "call the kernel, for nothing": least_us(lambda i: singles._step()),
+        "a match as a dict": least_us(lambda i: row_of(match)),
+    }
+    told = {what: us - loop for what, us in told.items()}
+    start = time.thread_time_ns()
+    for event in events[half:]:
+        matcher.push(event)
+    gc.unfreeze()
+    return {**told, "a whole push, on average": (time.thread_time_ns() - start) / (n_events - half) / 1e3}
+
+
 def main() -> int:
     """Measure."""
     from benchmarks.engine.one_core import limit_arrow, pin
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.push")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--stages", action="store_true", help="where the time goes, in place of the rows")
     given = parser.parse_args()
     pin()
     limit_arrow()
+    if given.stages:
+        for what, us in stages().items():
+            print(f"{what:<34}{us:>6.2f} us")
+        return 0
     print(json.dumps([asdict(row) for row in measure(quick=given.quick)]))
     return 0
 

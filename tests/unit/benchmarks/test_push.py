@@ -23,6 +23,12 @@ def test_all_matches_are_found_and_all_calls_timed():
     assert calls["one by one"].events_per_s > 1_000
 
 
+def test_parts_of_a_push_take_less_than_the_whole():
+    told = push.stages(6_000)
+    whole = told.pop("a whole push, on average")
+    assert 0 < told["read the dict"] < whole
+
+
 def test_microseconds_are_told_as_such():
     row = Row("W2, pushed singly", "call, p99", None, 1, None, seconds=61.04e-6, bar=50e-6)
     assert "61.0 us" in line(row)
