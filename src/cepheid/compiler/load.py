@@ -218,6 +218,11 @@ def chain_kernel(flags: Flags = ()) -> Kernel:
     return _kernel("advance_chain", "advance_chain", flags)
 
 
+def paced_kernel(*, chain: bool) -> Kernel:
+    """The kernel that steps event by event and reads the clock: `kernels.paced`."""
+    return _kernel("paced", "pace_chain" if chain else "pace_lazy")
+
+
 def keyed_kernel(n_steps: int) -> Kernel | None:
     """The kernel that steps chains whose events all have one key: `kernels.advance_keyed`, for so many steps.
 

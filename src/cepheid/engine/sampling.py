@@ -13,6 +13,8 @@ from cepheid.compiler.columnwise.casts import as_type
 from cepheid.compiler.requests import detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
+from cepheid.engine.session import prepare
+from cepheid.engine.trials import trial
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, Column, Int64Array, constant
 from cepheid.events.reorder import joined, taken
@@ -20,7 +22,11 @@ from cepheid.events.types import INT
 from cepheid.language.bound import Conjunct
 from cepheid.language.tree import Aggregate, Attribute, Call, Remote, walk
 from cepheid.plan.between import conditions_between
-from cepheid.ports.evaluation import Sampled
+from cepheid.plan.evaluation import asked_for
+from cepheid.ports.evaluation import Sampled, Trial
+
+MOST_RECENT = 40_000
+"""Of the events that came one after the other, so many are kept at least for trials of plans, where they came."""
 
 MOST_EVENTS = 4_096
 """Events of one sample: the last ones that came, or some of all where they come in one batch."""
@@ -50,6 +56,8 @@ class Sampler:
         bound = compiled.automaton.bound
         self._conditions = conditions_between(bound)
         self._variables = {e.variable: e.index for e in compiled.automaton.elements if not e.negated}
+        self._recent: deque[EventBatch] = deque()
+        self._n_recent = 0
         self._batches: deque[EventBatch] = deque()
         self._n_held = 0
         self._random = np.random.default_rng(0)
@@ -67,6 +75,7 @@ class Sampler:
         if self._since_us is None:
             self._since_us = int(batch.time_us[0])
         until_us = int(batch.time_us[-1])
+        self._remember(batch, n)
         if len(batch) > MOST_EVENTS:  # so that it is not held as a whole
             batch = _some_of(batch, np.unique(self._random.integers(0, len(batch), MOST_EVENTS)))
         elif batch.rows is not None:
@@ -92,11 +101,38 @@ class Sampler:
             shares=tuple(len(found) / len(batch) for found in of_variable.values()),
             held=tuple(self._held(batch, one.conjunct, of_variable) for one in self._conditions),
             same=self._same(batch) if self._compiled.automaton.partition else None,
+            n_recent=self._n_recent,
+            trial=self._trial,
         )
         self._batches.clear()
         self._n_held = self.n_events = 0
         self._since_us = until_us
         return sampled
+
+    def _remember(self, batch: EventBatch, n: int) -> None:
+        """Keep the events for trials."""
+        if batch.rows is not None:
+            return
+        if n > len(batch):  # some between these and those before are missing
+            self._recent.clear()
+            self._n_recent = 0
+        if len(batch) > MOST_RECENT:
+            batch = taken(batch, np.arange(len(batch) - MOST_RECENT, len(batch)))
+        self._recent.append(batch)
+        self._n_recent += len(batch)
+        while self._n_recent - len(self._recent[0]) >= MOST_RECENT:
+            self._n_recent -= len(self._recent.popleft())
+
+    def _trial(self, plan: str) -> Trial | None:
+        """What a plan takes on the events that came last."""
+        if not self._recent:
+            return None
+        if len(self._recent) > 1:
+            together = joined(list(self._recent))
+            self._recent.clear()
+            self._recent.append(together)
+        bound = self._compiled.automaton.bound
+        return trial(prepare(bound, evaluation=asked_for(bound, plan)), self._recent[0])
 
     def _held(self, batch: EventBatch, conjunct: Conjunct, of_variable: dict[str, Int64Array]) -> tuple[float, float]:
         """On how many combinations of events, in the order of the pattern, a condition holds, and of how many."""

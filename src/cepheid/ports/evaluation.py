@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cepheid.ports.calibration import Measured
 
 
@@ -42,6 +45,21 @@ class Pattern:
     at_once: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a plan took on events that came, one after the other, in a trial beside the stream.
+
+    Attributes:
+        services_s: seconds for each event; shape (n,), float64.
+        ends: which of them ended a match; shape (n,), bool.
+        final: which of them might have; shape (n,), bool.
+    """
+
+    services_s: NDArray[np.float64]
+    ends: NDArray[np.bool_]
+    final: NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class Sampled:
     """What was seen of a stream since the sample before.
@@ -53,6 +71,8 @@ class Sampled:
         shares: of each variable, the share of these that it can take, by a sample.
         held: of each condition, how many combinations of events fulfilled it, and how many were tried.
         same: how many pairs of events were of one partition, and how many were looked at; None without SAME.
+        n_recent: of so many events, the last ones that came, one after the other, `trial` tells.
+        trial: runs a plan over these; None where it cannot.
     """
 
     until_us: int
@@ -61,6 +81,8 @@ class Sampled:
     shares: tuple[float, ...]
     held: tuple[tuple[float, float], ...]
     same: tuple[float, float] | None = None
+    n_recent: int = 0
+    trial: Callable[[str], Trial | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +95,7 @@ class PlanEstimate:
         service_s: how long it is worked on.
         events_per_s: how many events are done in a second, at most (μ).
         utilization: ρ: the share of time that is spent on events.
+        tried: it is what a trial took, not what the cost model says.
     """
 
     plan: str
@@ -80,6 +103,7 @@ class PlanEstimate:
     service_s: float
     events_per_s: float
     utilization: float
+    tried: bool = False
 
 
 @dataclass(frozen=True)

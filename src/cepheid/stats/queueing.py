@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 def service_moments_s(rates_per_s: Sequence[float], services_s: Sequence[float]) -> tuple[float, float]:
     """The mean of the service time, E[ST], and its standard deviation, σ_ST, over events of several types.
@@ -56,3 +59,18 @@ def waiting_s(arrival_rate_per_s: float, mean_service_s: float, deviation_s: flo
         return math.inf
     variation = deviation_s / mean_service_s  # c_ST = μ σ_ST
     return rho * mean_service_s / (2 * (1 - rho)) * (1 + variation**2)
+
+
+def waits_s(services_s: NDArray[np.float64], arrivals_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How long each event waits, first come, first served, where services are known.
+
+    The work that is left when an event comes is the sum of (service - gap) over the events before it, less the least of
+    these sums so far (Lindley).
+
+    Args:
+        services_s: of each event; shape (n,), n > 0.
+        arrivals_s: when it comes; shape (n,), ascending.
+    """
+    sums = np.concatenate([[0.0], np.cumsum(services_s[:-1] - np.diff(arrivals_s))])
+    waits: NDArray[np.float64] = sums - np.minimum.accumulate(sums)
+    return waits

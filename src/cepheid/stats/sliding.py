@@ -67,4 +67,4 @@ def share(n_held: float, n_tried: float) -> float:
         n_held: how often it was so.
         n_tried: of so many times; 0 gives 1/2.
     """
-    return (n_held + 0.5) / (n_tried + 1)
+    return float((n_held + 0.5) / (n_tried + 1))

@@ -23,7 +23,7 @@ from cepheid.policies.evaluation.indexed_joins import (
 from cepheid.policies.evaluation.plans import Plan
 from cepheid.policies.evaluation.workload import Condition, Workload
 from cepheid.ports.calibration import Measured
-from cepheid.ports.evaluation import Form, Pattern, Sampled
+from cepheid.ports.evaluation import Form, Pattern, Sampled, Trial
 
 NS = 1e-9
 EAGER_COSTS = dict(zip(EAGER_PARTS, (30 * NS, 4 * NS, 5 * NS, 50 * NS), strict=True))
@@ -243,7 +243,7 @@ def test_bad_numbers_give_a_plan(bad: tuple[str, Sampled], window: tuple[int | N
             workload = one.workload()
             assert all(math.isfinite(rate) and rate >= 0 for rate in workload.rates_per_s.values())
             assert all(0 < condition.selectivity < 1 for condition in workload.conditions)
-            decision = one._choose(0, "eager")
+            decision = one._choose(seen, "eager")
             assert decision.plan in {estimate.plan for estimate in decision.estimates}
             for estimate in decision.estimates:
                 assert math.isfinite(estimate.service_s)
@@ -281,3 +281,73 @@ def test_options_are_checked():
         Options(sampling_period_us=0)
     with pytest.raises(SetupError, match="nothing be chosen"):
         Options(most_cost_ratio=0.0)
+
+
+def trial_of(services_s: np.ndarray) -> Trial:
+    n = len(services_s)
+    final = np.arange(n) % 5 == 4
+    return Trial(services_s, final & (np.arange(n) % 10 == 4), final)
+
+
+def test_trials_show_what_a_formula_for_independent_services_does_not():
+    """The eager plan is fast on average, but slow for whole windows: its queue grows there."""
+    n = 40_000
+    bursts = np.where(np.arange(n) // 2000 % 5 == 4, 2.4e-3, 0.15e-3)  # 0.6 ms on average
+    steady = np.full(n, 0.7e-3)
+    asked: list[str] = []
+
+    def trial(plan: str) -> Trial | None:
+        asked.append(plan)
+        return trial_of(bursts if plan == "eager" else steady)
+
+    one = policy()
+    seen = replace(sampled(60, 60, 700), n_recent=n, trial=trial)
+    decision = one.decide(seen, "eager")
+    assert decision is not None
+    assert "eager" in asked
+    assert len(asked) <= 4
+    estimate = decision.of("eager")
+    assert estimate is not None
+    assert estimate.tried
+    assert estimate.waiting_s > 0.1
+    assert decision.plan != "eager"
+    model = policy().decide(sampled(1, 1, 700), "eager")
+    assert model is not None
+    assert not any(estimate.tried for estimate in model.estimates)
+
+
+def test_without_enough_events_or_a_kernel_there_are_no_trials():
+    def none(plan: str) -> Trial | None:
+        return None
+
+    def never(plan: str) -> Trial | None:
+        raise AssertionError("it is not asked")
+
+    for seen in (
+        replace(sampled(60, 60, 700), n_recent=40_000, trial=none),
+        replace(sampled(60, 60, 700), n_recent=100, trial=never),
+    ):
+        decision = policy().decide(seen, "eager")
+        assert decision is not None
+        assert not any(estimate.tried for estimate in decision.estimates)
+
+
+def test_a_trial_on_which_events_come_faster_than_they_are_done_waits_without_end():
+    slow = np.full(40_000, 1e-2)
+    decision = policy().decide(
+        replace(sampled(60, 60, 700), n_recent=40_000, trial=lambda plan: trial_of(slow)), "eager"
+    )
+    assert decision is not None
+    assert all(math.isinf(estimate.waiting_s) for estimate in decision.estimates if estimate.tried)
+    assert "waits without end" in str(decision)
+
+
+def test_a_rate_that_jumps_is_known_at_once():
+    one = policy()
+    for t in range(1, 11):
+        one.decide(sampled(t, 1, 100), "eager")
+    one.decide(sampled(10.1, 0.1, 5000), "eager")
+    assert one.workload().rates_per_s["a"] == pytest.approx(0.4 * 5000)
+    assert one.workload().conditions[0].selectivity == pytest.approx(0.01, rel=0.01)  # the conditions are as they were
+    one.decide(sampled(11.1, 1, 5), "eager")  # too few to tell
+    assert one.workload().rates_per_s["a"] > 0.4 * 400

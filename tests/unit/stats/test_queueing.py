@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cepheid.stats.queueing import service_moments_s, utilization, waiting_s
+from cepheid.stats.queueing import service_moments_s, utilization, waiting_s, waits_s
 
 
 def test_mean_and_deviation_are_those_of_a_mixture():
@@ -50,3 +50,14 @@ def test_where_nothing_comes_nothing_waits():
     assert utilization(0.0, math.inf) == 0.0
     assert service_moments_s([1.0, 0.0], [1.0, math.inf]) == (1.0, 0.0)  # what never comes takes no time
     assert service_moments_s([1.0, 1.0], [1.0, math.inf]) == (math.inf, math.inf)
+
+
+def test_waits_are_those_of_a_queue_that_is_played_through():
+    random = np.random.default_rng(3)
+    services, arrivals = random.exponential(1.0, 500), np.cumsum(random.exponential(1.1, 500))
+    expected, free_at = [], 0.0
+    for service, arrival in zip(services.tolist(), arrivals.tolist(), strict=True):
+        expected.append(max(0.0, free_at - arrival))
+        free_at = max(free_at, arrival) + service
+    assert waits_s(services, arrivals) == pytest.approx(np.array(expected), abs=1e-9)
+    assert waits_s(services[:1], arrivals[:1]).tolist() == [0.0]

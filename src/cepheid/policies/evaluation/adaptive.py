@@ -8,9 +8,10 @@ hysteresis, and a limit on the time that choosing itself may take.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from cepheid.policies.evaluation.indexed_joins import IndexedJoins
 from cepheid.policies.evaluation.matching_order import MOST_EXACT, greedy_order, matching_order, optimal_order
 from cepheid.policies.evaluation.plans import Plan, candidates
 from cepheid.policies.evaluation.workload import Condition, Loop, Workload
-from cepheid.ports.evaluation import Decision, Measure, Pattern, PlanEstimate, Sampled
+from cepheid.ports.evaluation import Decision, Measure, Pattern, PlanEstimate, Sampled, Trial
+from cepheid.stats.queueing import utilization, waits_s
 from cepheid.stats.sliding import SlidingSums, share
 
 N_PERIODS = 10
@@ -33,6 +35,23 @@ EVENTS_A_PERIOD = 10_000
 
 FEWEST_EVENTS = 200
 """Events that the first choice waits for."""
+
+JUMP, FEWEST_IN_JUMP = 3.0, 50
+"""A sample whose rate is so many times that of the average, or its inverse, begins a new average of rates; it must have
+so many events."""
+
+WINDOWS_TRIED = 4
+"""Plans are tried on the last events where these are so many windows, at least."""
+
+NEAR, FAR, MOST_TRIED = 3.0, 10.0, 4
+"""Tried are plans that the cost model takes for so many times as slow as the best, at most; the running one, too,
+unless it takes it for `FAR` times as slow; and of all these, so many."""
+
+FEWEST_ENDS = 20
+"""Events that end a match in a trial, from which on latency is that of these; else it is that of all that might."""
+
+N_PLAYED = 5
+"""Times that the arrivals of a trial are played through."""
 
 EAGER = "eager"
 
@@ -86,7 +105,9 @@ class AdaptiveEvaluation:
         self._model = machine_model(measure, pattern.kernel)
         self._counts_events = pattern.within_us is None
         self.period, self.between = self._periods()
-        self._sums = SlidingSums(self.between)
+        self._rates = SlidingSums(self.between)
+        self._held = SlidingSums(self.between)
+        self._n_since_jump = 0
         self._sampled_us: int | None = None
         self._since_choice = 0.0
         self._chosen = False
@@ -132,47 +153,83 @@ class AdaptiveEvaluation:
         length = n if self._counts_events else float(elapsed_us)
         fits = n * np.array(sampled.shares)
         held = [count for pair in (*sampled.held, *((sampled.same,) if sampled.same else ())) for count in pair]
-        self._sums.add(length, np.array([elapsed_us, n, *fits, *held]))
+        if self._jumps(n, elapsed_us):
+            self._rates, self._n_since_jump = SlidingSums(self.between), 0
+        self._n_since_jump += sampled.n_events
+        self._rates.add(length, np.array([elapsed_us, n, *fits]))
+        self._held.add(length, np.array(held, np.float64))
         self._since_choice += length
         decision = None
         if self._is_time():
-            decision = self._choose(sampled.until_us, current)
+            decision = self._choose(sampled, current)
             self._since_choice, self._chosen = 0.0, True
         self._spent_s += max(self._options.clock() - self._asked_s, 0.0)
         return decision
+
+    def _jumps(self, n: float, elapsed_us: int) -> bool:
+        """Whether the rate of a sample is another one than before: then the average is begun anew."""
+        if not self._rates.n_samples or n < FEWEST_IN_JUMP:
+            return False
+        before = self._rates.sums()
+        ratio = (n / max(elapsed_us, 1)) / (max(float(before[1]), 1.0) / max(float(before[0]), 1.0))
+        return ratio > JUMP or ratio < 1 / JUMP
 
     def _is_time(self) -> bool:
         if self._pattern.at_once:
             return True
         if self._chosen:
             return self._since_choice >= self.between
-        return self._since_choice >= self.between or float(self._sums.sums()[1]) >= FEWEST_EVENTS
+        return self._since_choice >= self.between or float(self._rates.sums()[1]) >= FEWEST_EVENTS
 
-    def _choose(self, time_us: int, current: str) -> Decision:
+    def _choose(self, sampled: Sampled, current: str) -> Decision:
         workload = self.workload()
-        estimates = estimates_of(workload, self._model, at_once=self._pattern.at_once)
-        by_text = {text_of(workload, one.plan): one for one in estimates}
+        by_text = {
+            text_of(workload, one.plan): one
+            for one in estimates_of(workload, self._model, at_once=self._pattern.at_once)
+        }
+        tried = self._tried(workload, by_text, sampled, current)
         running = by_text.get(current)
-        chosen = self._options.hysteresis.choose(estimates, None if running is None else running.plan)
+        compared = list((tried or by_text).values())
+        chosen = self._options.hysteresis.choose(compared, None if running is None else running.plan)
         return Decision(
-            time_us=time_us,
+            time_us=sampled.until_us,
             before=current,
             plan=text_of(workload, chosen.plan),
-            estimates=tuple(_told(text, one) for text, one in by_text.items()),
+            estimates=tuple(_told(text, tried.get(text, one), text in tried) for text, one in by_text.items()),
             rates_per_s={name: workload.rates_per_s[name] for name in workload.variables},
             selectivities=tuple(one.selectivity for one in workload.conditions),
         )
 
+    def _tried(
+        self, workload: Workload, estimates: Mapping[str, Estimate], sampled: Sampled, current: str
+    ) -> dict[str, Estimate]:
+        """What trials say of the plans that may be the best; none where there were too few events for trials.
+
+        Services depend on each other: where a window holds many partial matches, all its events take long, and the
+        queue grows while a formula for independent services says that there is none. Trials show that.
+        """
+        in_window = workload.arrival_rate_per_s * workload.window_s
+        # Events from before a jump found another number of events in a window of time.
+        n_alike = sampled.n_recent if self._counts_events else min(sampled.n_recent, self._n_since_jump)
+        if self._pattern.at_once or sampled.trial is None or n_alike < WINDOWS_TRIED * in_window:
+            return {}
+        found = {}
+        for text in shortlist(estimates, current):
+            trial = sampled.trial(text)
+            if trial is None:
+                return {}
+            found[text] = tried(estimates[text], trial, round(in_window))
+        return found
+
     def workload(self) -> Workload:
         """What is known of the stream."""
-        pattern, sums = self._pattern, self._sums.sums()
-        n = len(pattern.variables)
+        pattern, sums = self._pattern, self._rates.sums()
         n_events = max(float(sums[1]), 1.0)
         elapsed_s = float(sums[0]) / 1e6
         if elapsed_s <= 0.0:  # all came at one time: a microsecond apart, which is as close as times can be
             elapsed_s = n_events / 1e6
-        rates = {name: float(fits) / elapsed_s for name, fits in zip(pattern.variables, sums[2 : 2 + n], strict=True)}
-        pairs = sums[2 + n :].reshape(-1, 2)
+        rates = {name: float(fits) / elapsed_s for name, fits in zip(pattern.variables, sums[2:], strict=True)}
+        pairs = self._held.sums().reshape(-1, 2)
         same = share(*pairs[-1]) if pattern.same else None
         if pattern.within_us is not None:
             window_s = pattern.within_us / 1e6
@@ -244,7 +301,59 @@ def text_of(workload: Workload, plan: Plan) -> str:
     return str(plan) if any(name != workload.final for name in plan.lazy) else EAGER
 
 
-def _told(text: str, estimate: Estimate) -> PlanEstimate:
+def shortlist(estimates: Mapping[str, Estimate], current: str) -> list[str]:
+    """The plans of which trials are made: the best by latency and by service rate, the one that runs, and near ones.
+
+    Args:
+        estimates: by the cost model.
+        current: the plan that runs.
+    """
+    latency = {text: one.waiting_s + one.final_service_s for text, one in estimates.items()}
+    service = {text: one.mean_service_s for text, one in estimates.items()}
+    least = (min(latency.values()), min(service.values()))
+    near = [text for text in estimates if latency[text] <= NEAR * least[0] and service[text] <= NEAR * least[1]]
+    first = [min(latency, key=latency.__getitem__), min(service, key=service.__getitem__)]
+    running = [current] if current in estimates and service[current] <= FAR * least[1] else []
+    return list(dict.fromkeys([*first, *running, *sorted(near, key=latency.__getitem__)]))[:MOST_TRIED]
+
+
+def tried(estimate: Estimate, trial: Trial, n_warm: int) -> Estimate:
+    """An estimate with what a trial took, and with the waits of a queue that is played through with it.
+
+    Args:
+        estimate: of the cost model.
+        trial: of the plan.
+        n_warm: the first events, which found the window not full.
+    """
+    n = len(trial.services_s)
+    warm = min(n_warm, n // 2)
+    late = np.arange(n) >= warm
+    counted = late & trial.ends
+    if np.count_nonzero(counted) < FEWEST_ENDS:
+        counted = late & trial.final
+    mean = float(trial.services_s[late].mean())
+    rate = estimate.arrival_rate_per_s
+    waiting = 0.0
+    if utilization(rate, mean) >= 1:
+        waiting = math.inf
+    elif rate > 0 and counted.any():
+        random = np.random.default_rng(0)
+        played = [
+            waits_s(trial.services_s[late], np.cumsum(random.exponential(1 / rate, n - warm)))[counted[late]].mean()
+            for _ in range(N_PLAYED)
+        ]
+        waiting = float(np.mean(played))
+    final = float(trial.services_s[counted].mean()) if counted.any() else estimate.final_service_s
+    return replace(
+        estimate,
+        mean_service_s=mean,
+        deviation_s=math.inf if math.isinf(mean) else float(trial.services_s[late].std()),
+        waiting_s=waiting,
+        final_service_s=final,
+    )
+
+
+def _told(text: str, estimate: Estimate, is_tried: bool) -> PlanEstimate:
     mean = estimate.mean_service_s
     return PlanEstimate(
         plan=text,
@@ -252,4 +361,5 @@ def _told(text: str, estimate: Estimate) -> PlanEstimate:
         service_s=estimate.final_service_s,
         events_per_s=1 / mean if mean > 0 else float("inf"),
         utilization=estimate.utilization,
+        tried=is_tried,
     )

@@ -1,0 +1,115 @@
+"""What the measurements are to show, and the table of the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.figures.apam.experiments import plan_text
+from benchmarks.figures.apam.measure import EAGER, Measurements, Point
+
+BEST_RATIO, LEAST_SHARE = 1.05, 0.8
+BETTER_RATIO, BETTER_SHARE = 1.1, 0.9
+DRAINED_RATIO = 0.95
+NEAR_SATURATION = (0.7, 1.2)
+LEAST_AHEAD_OF_EAGER = 50.0
+LEAST_AHEAD_OF_LAZY = 1.2
+
+
+def below(found: Sequence[Measurements]) -> list[Point]:
+    """The points at which some plan keeps up."""
+    return [point for one in found for point in one.points if not point.saturated]
+
+
+def faults(found: Sequence[Measurements]) -> Iterator[str]:
+    """Claims that do not hold."""
+    points = below(found)
+    best = [point.ratio(point.chosen) for point in points]
+    near = sum(ratio <= BEST_RATIO for ratio in best) / len(best)
+    if near < LEAST_SHARE:
+        yield f"the chosen plan is within {BEST_RATIO - 1:.0%} of the best in {near:.0%} of the points only"
+    better = [point.ratio(point.chosen, EAGER, point.lazy) for point in points]
+    share = sum(ratio <= BETTER_RATIO for ratio in better) / len(better)
+    if share < BETTER_SHARE:
+        yield f"it is within {BETTER_RATIO - 1:.0%} of the better of eager and lazy in {share:.0%} of the points only"
+    for point in (point for one in found for point in one.points if point.saturated):
+        if point.drained_ratio < DRAINED_RATIO:
+            yield f"experiment {point.experiment}, saturated: it drains at {point.drained_ratio:.2f} of the best rate"
+    ahead = most_ahead(found[0], EAGER)
+    if ahead < LEAST_AHEAD_OF_EAGER:
+        yield f"experiment 1: near saturation it is {ahead:.0f} times ahead of eager only"
+    for one in found[1:]:
+        point = one.points[0]
+        ahead = point.latencies[point.lazy].latency_s / point.latencies[point.chosen].latency_s
+        if ahead < LEAST_AHEAD_OF_LAZY:
+            yield f"experiment {one.experiment.number}: at low rates it is {ahead:.2f} times ahead of lazy only"
+
+
+def most_ahead(one: Measurements, plan: str) -> float:
+    """How many times lower than a plan's the latency of the chosen one is near the saturation of eager, at most."""
+    low, high = NEAR_SATURATION
+    return max(
+        point.latencies[plan].latency_s / point.latencies[point.chosen].latency_s
+        for point in one.points
+        if low <= point.utilization <= high
+    )
+
+
+def lines(one: Measurements) -> Iterator[str]:
+    """An experiment as a table."""
+    experiment = one.experiment
+    held = ", ".join(f"{share:.4f}" for share in one.decision.selectivities)
+    yield f"Experiment {experiment.number}: order {experiment.order}; selectivities sampled {held}"
+    yield f"  {'plan':8}{'E[ST] ns':>10}{'model':>9}{'E[ST_FE]':>10}{'model':>9}{'E[ST_TFE]':>11}"
+    for estimate in one.decision.estimates:
+        own = one.services[estimate.plan]
+        half = len(own.service_s) // 2
+        taken, final, ends = own.service_s[half:], own.final[half:], own.ends[half:]
+        yield (
+            f"  {plan_text(estimate.plan):8}{1e9 * own.mean_s:10,.0f}{1e9 / estimate.events_per_s:9,.0f}"
+            f"{1e9 * taken[final].mean():10,.0f}{1e9 * estimate.service_s:9,.0f}{1e9 * taken[ends].mean():11,.0f}"
+        )
+    heads = f"{'rho':>5}{'events/s':>12} {'chosen':8}{'us':>10}{'eager us':>11}{'lazy us':>10} {'best':8}{'x best':>8}"
+    yield f"  {heads}  model alone"
+    for point in one.points:
+        of = {plan: 1e6 * latency.latency_s for plan, latency in point.latencies.items()}
+        best = min(of, key=of.__getitem__)
+        yield (
+            f"  {point.utilization:5.2f}{point.rate_per_s:12,.0f} {plan_text(point.chosen):8}{of[point.chosen]:10,.2f}"
+            f"{of[EAGER]:11,.2f}{of[point.lazy]:10,.2f} {plan_text(best):8}{point.ratio(point.chosen):8.2f}"
+            f"  {plan_text(point.by_model)} ({point.ratio(point.by_model):.2f})"
+        )
+    for plan, utilization, virtual, real, n in one.replays:
+        yield (
+            f"  replay in real time of {plan_text(plan)} at {utilization:.0%} of what it can do: "
+            f"{1e6 * real:.2f} us, in virtual time {1e6 * virtual:.2f} us ({n} undisturbed events)"
+        )
+
+
+def summary(found: Sequence[Measurements]) -> Iterator[str]:
+    """The paper's numbers beside ours."""
+    points = below(found)
+    best = sorted(point.ratio(point.chosen) for point in points)
+    better = sorted(point.ratio(point.chosen, EAGER, point.lazy) for point in points)
+    alone = sorted(point.ratio(point.by_model) for point in points)
+    yield _row("", "paper", "here")
+    for one in found:
+        number, first = one.experiment.number, one.points[0]
+        ahead = first.latencies[first.lazy].latency_s / first.latencies[first.chosen].latency_s
+        paper = f"{one.experiment.ahead_of_lazy:.2f}"
+        yield _row(f"experiment {number}: ahead of lazy at the lowest rate", paper, f"{ahead:.2f}")
+        paper, most = f"{one.experiment.ahead_of_eager:.2f}", most_ahead(one, EAGER)
+        yield _row(f"experiment {number}: most ahead of eager near its saturation", paper, f"{most:.2f}")
+    yield _row("chosen over the best candidate, at worst", "1.30", f"{best[-1]:.2f}")
+    yield _row("... within 5 %, share of points", "", f"{_share(best, BEST_RATIO):.0%}")
+    yield _row("chosen over the better of eager and lazy, at worst", "1.00", f"{better[-1]:.2f}")
+    yield _row("... within 10 %, share of points", "", f"{_share(better, BETTER_RATIO):.0%}")
+    yield _row("by the cost model alone: over the best, at worst", "", f"{alone[-1]:.2f}")
+    yield _row("... within 5 %, share of points", "", f"{_share(alone, BEST_RATIO):.0%}")
+
+
+def _row(what: str, paper: str, here: str) -> str:
+    return f"{what:60}{paper:>10}{here:>10}"
+
+
+def _share(ratios: Sequence[float], most: float) -> float:
+    return sum(ratio <= most for ratio in ratios) / len(ratios)

@@ -1,0 +1,74 @@
+"""Draws latency as the paper's Figures 4 to 6 do: a bar for each candidate plan, of waiting and of service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.figures.apam.experiments import plan_text
+from benchmarks.figures.apam.measure import Measurements
+
+N_PANELS = 4
+
+
+def draw(one: Measurements, path: Path) -> None:
+    """One figure: four rates, from slow to fast; the chosen plan is marked.
+
+    Args:
+        one: an experiment.
+        path: a PNG file.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    points = [point for point in one.points if not point.saturated]
+    shown = [points[round(i * (len(points) - 1) / (N_PANELS - 1))] for i in range(N_PANELS)]
+    figure: Any
+    figure, panels = pyplot.subplots(1, N_PANELS, figsize=(15, 3.8))
+    for panel, point in zip(panels, shown, strict=True):
+        plans = sorted(point.latencies, key=lambda plan: len(plan_text(plan).split("/")[0]))
+        waits = [1e6 * point.latencies[plan].waiting_s for plan in plans]
+        services = [1e6 * point.latencies[plan].service_s for plan in plans]
+        least = min(services) / 5
+        # On a logarithmic axis parts do not add up to a bar: they stand beside each other.
+        at = range(len(plans))
+        panel.bar([i - 0.2 for i in at], [max(w, least) for w in waits], 0.4, label="waiting", color="#d98c5f")
+        panel.bar([i + 0.2 for i in at], services, 0.4, label="service", color="#5f8fd9")
+        labels = [f"[{plan_text(plan)}]" if plan == point.chosen else plan_text(plan) for plan in plans]
+        panel.set_xticks(list(at), labels, rotation=30, fontsize=8)
+        panel.set(yscale="log", title=f"{point.rate_per_s:,.0f} events/s (eager busy {point.utilization:.0%})")
+        panel.title.set_fontsize(9)
+        panel.set_ylim(bottom=least)
+        panel.grid(visible=True, axis="y", alpha=0.2)
+    panels[0].set_ylabel("µs")
+    panels[0].legend()
+    figure.suptitle(f"Experiment {one.experiment.number}: latency of candidate plans; [chosen]", fontsize=11)
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+
+
+def draw_rates(found: list[Measurements], path: Path) -> None:
+    """Latency over the rate: eager, lazy, and what is chosen; a panel for each experiment."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure: Any
+    figure, panels = pyplot.subplots(1, len(found), figsize=(15, 4.2), squeeze=False)
+    for panel, one in zip(panels[0], found, strict=True):
+        rates = [point.rate_per_s for point in one.points]
+        for name, style in (("eager", "--"), ("lazy", ":"), ("chosen", "-")):
+            plans = [{"eager": "eager", "lazy": point.lazy, "chosen": point.chosen}[name] for point in one.points]
+            latencies = [1e6 * p.latencies[plan].latency_s for p, plan in zip(one.points, plans, strict=True)]
+            panel.plot(rates, latencies, style, marker="o", markersize=3, label=name)
+        panel.set(xscale="log", yscale="log", title=f"Experiment {one.experiment.number}", xlabel="events/s")
+        panel.grid(visible=True, which="both", alpha=0.2)
+    panels[0][0].set_ylabel("latency, µs")
+    panels[0][0].legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)

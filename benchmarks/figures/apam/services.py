@@ -1,0 +1,87 @@
+"""What each event of a stream takes under a plan: the clock is read by the kernel, before and after it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.figures.apam.experiments import Prepared
+from cepheid.compiler.columns import events_of
+from cepheid.engine.session import prepare
+from cepheid.engine.trials import paced, trial
+from cepheid.plan.evaluation import asked_for
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LEAD_NS = 2_000_000
+"""A replay begins so much after it is asked for."""
+
+LATE_NS, SLOW_NS = 1_000, 20_000
+"""An event that is begun so long after it could be, or takes so much longer than was measured, was interrupted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Services:
+    """Service times under a plan.
+
+    Attributes:
+        plan: the plan.
+        service_s: of each event; shape (n,).
+        ends: which events end a match (true final events); shape (n,).
+        final: which events are of the type that may; shape (n,).
+    """
+
+    plan: str
+    service_s: Floats
+    ends: NDArray[np.bool_]
+    final: NDArray[np.bool_]
+
+    @property
+    def mean_s(self) -> float:
+        """Of an event of the second half, when the window is full: 1 / μ."""
+        return float(self.service_s[len(self.service_s) // 2 :].mean())
+
+
+def measured(prepared: Prepared, plan: str, n_times: int) -> Services:
+    """Service times: of each event the least over some runs, less what it takes to read the clock.
+
+    The least, as in any run the system may let another process run for milliseconds, which is many services.
+    """
+    compiled = prepare(prepared.bound, evaluation=asked_for(prepared.bound, plan))
+    runs = [trial(compiled, prepared.batch) for _ in range(n_times)]
+    taken = [run for run in runs if run is not None]
+    assert len(taken) == n_times
+    services = np.min(np.array([run.services_s for run in taken]), axis=0)
+    return Services(plan, services, taken[0].ends, taken[0].final)
+
+
+def replayed(prepared: Prepared, services: Services, arrivals_s: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """A replay in real time.
+
+    Args:
+        prepared: the events.
+        services: under the plan that is replayed.
+        arrivals_s: when each event arrives.
+
+    Returns:
+        How long each event took from its arrival until it was done, in seconds; and which of them count: those between
+        whose arrival and end, and that of all others that they wait for, the system let no other process run.
+    """
+    compiled = prepare(prepared.bound, evaluation=asked_for(prepared.bound, services.plan))
+    events = events_of(compiled, prepared.batch)
+    arrivals = (arrivals_s * 1e9).astype(np.int64) + (time.perf_counter_ns() + LEAD_NS)
+    _, times = paced(compiled, events, arrivals)
+    begun, done = times[::2], times[1::2]
+    before = np.concatenate([arrivals[:1], done[:-1]])
+    late = begun - np.maximum(arrivals, before) > LATE_NS
+    slow = done - begun > 1e9 * services.service_s + SLOW_NS
+    idle = before <= arrivals
+    # An interruption disturbs all events until the queue is empty: those after it up to the next idle moment.
+    number = np.arange(events.n)
+    last_idle = np.maximum.accumulate(np.where(idle, number, -1))
+    last_disturbed = np.maximum.accumulate(np.where(late | slow, number, -1))
+    return (done - arrivals) / 1e9, last_disturbed < np.maximum(last_idle, 0)

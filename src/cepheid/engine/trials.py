@@ -1,0 +1,85 @@
+"""What a plan takes on some events: they are run once more, beside the stream, by a kernel that reads the clock."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheid.compiler.columns import KernelEvents, events_of
+from cepheid.compiler.load import kernels, paced_kernel
+from cepheid.compiler.tables import CompiledPlan
+from cepheid.engine.pool import Pool
+from cepheid.engine.session import matches_in
+from cepheid.events.batch import EventBatch
+from cepheid.kernels import layout as k
+from cepheid.ports.evaluation import Trial
+
+
+def trial(compiled: CompiledPlan, batch: EventBatch) -> Trial | None:
+    """Run a plan over events, and tell how long each took.
+
+    Args:
+        compiled: the plan.
+        batch: the events, in order.
+
+    Returns:
+        What those of them took that the plan can take; None where the kernel for the plan reads no clock: where
+        neither all is a chain nor variables wait, where conditions meet NULL in a chain, and where Python is called.
+    """
+    if compiled.hosted or (compiled.chain is None and not compiled.needs.lazy):
+        return None
+    events = events_of(compiled, batch)
+    if not events.n or (compiled.chain is not None and events.has_nulls):
+        return None
+    arrived = np.zeros(events.n, np.int64)
+    pool, times = paced(compiled, events, arrived)
+    # In one of two runs the system may have let another process run during an event; hardly in both.
+    _, again = paced(compiled, events, arrived)
+    found = matches_in(compiled, batch, events, pool.pool, pool.out)
+    ends = np.zeros(len(batch), np.bool_)
+    ends[found.positions[found.offsets[1:] - 1]] = True
+    last = compiled.automaton.n_positive - 1
+    fit = events.ints[k.FIT_COLUMN * events.n :][: events.n]
+    return Trial(
+        services_s=np.minimum(services_s(times), services_s(again)),
+        ends=ends if events.selected is None else ends[events.selected],
+        final=(fit >> last) & 1 == 1,
+    )
+
+
+def services_s(times: k.Ints) -> k.Floats:
+    """How long each event took, less what it takes to read the clock.
+
+    Args:
+        times: as the kernel wrote them; ns.
+    """
+    # Between the end of an event and the begin of the next one, the clock is read once.
+    clock_ns = float(np.median(times[2::2] - times[1:-1:2])) if len(times) > 2 else 0.0
+    taken: k.Floats = np.maximum(times[1::2] - times[::2] - clock_ns, 0.0) / 1e9
+    return taken
+
+
+def paced(compiled: CompiledPlan, events: KernelEvents, arrivals_ns: k.Ints) -> tuple[Pool, k.Ints]:
+    """Step a plan over events with a kernel that waits for each, and reads the clock.
+
+    Args:
+        compiled: a chain, or a plan in which variables wait for the last event.
+        events: as the plan sees them.
+        arrivals_ns: when each arrives, by `time.perf_counter_ns`; what lies in the past has arrived.
+
+    Returns:
+        The pool; and when each event was begun and done, ns, two entries an event.
+    """
+    pool = Pool(compiled)
+    pool.set_events(events)
+    times = np.zeros(2 * events.n, np.int64)
+    step = paced_kernel(chain=compiled.chain is not None)
+    loaded = None if compiled.chain is not None else kernels(compiled.needs)
+    while True:
+        if loaded is None:
+            code = step(compiled.plan, compiled.chain, pool.pool, events.ints, pool.out, arrivals_ns, times)
+        else:
+            arrays = (pool.reals, events.ints, events.floats, events.nulls, pool.out)
+            code = step(compiled.plan, pool.pool, *arrays, *loaded.helpers, arrivals_ns, times)
+        if code == k.DONE:
+            return pool, times
+        pool.make_room(code)
