@@ -63,6 +63,7 @@ fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 ci: check  ## everything: checks, all tests with the slow ones, the claims of the papers on a few seeds
 	@$(WITH_JAVA) $(PY) -m pytest
 	@PAPER=probslack scripts/figures.sh --quick --out build/figures
+	@PAPER=apam scripts/figures.sh --quick --out build/figures/apam
 
 lock:  ## resolve the dependencies of pyproject.toml anew (needs uv)
 	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links --universal \

@@ -7,6 +7,7 @@ claim does not hold.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def main() -> int:
     given = parser.parse_args()
     pin()
     limit_arrow()
+    os.environ["CEPHEID_JIT"] = "wait"  # nothing is to run as plain Python until there is machine code
     from benchmarks.figures.apam.claims import faults, lines, summary
     from benchmarks.figures.apam.draw import draw, draw_rates
     from benchmarks.figures.apam.experiments import EXPERIMENTS

@@ -74,7 +74,9 @@ def replayed(prepared: Prepared, services: Services, arrivals_s: Floats) -> tupl
     compiled = prepare(prepared.bound, evaluation=asked_for(prepared.bound, services.plan))
     events = events_of(compiled, prepared.batch)
     arrivals = (arrivals_s * 1e9).astype(np.int64) + (time.perf_counter_ns() + LEAD_NS)
-    _, times = paced(compiled, events, arrivals)
+    run = paced(compiled, events, arrivals)
+    assert run is not None
+    times = run[1]
     begun, done = times[::2], times[1::2]
     before = np.concatenate([arrivals[:1], done[:-1]])
     late = begun - np.maximum(arrivals, before) > LATE_NS

@@ -218,9 +218,9 @@ def chain_kernel(flags: Flags = ()) -> Kernel:
     return _kernel("advance_chain", "advance_chain", flags)
 
 
-def paced_kernel(*, chain: bool) -> Kernel:
-    """The kernel that steps event by event and reads the clock: `kernels.paced`."""
-    return _kernel("paced", "pace_chain" if chain else "pace_lazy")
+def paced_kernel(*, chain: bool) -> Kernel | None:
+    """The kernel that steps event by event and reads the clock: `kernels.paced`; None as `keyed_kernel`."""
+    return _kernel_or_none("paced", "pace_chain" if chain else "pace_lazy")
 
 
 def keyed_kernel(n_steps: int) -> Kernel | None:

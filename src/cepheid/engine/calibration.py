@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.compiler.columns import events_of
-from cepheid.compiler.load import cache_folder, chain_kernel, is_compiled, kernels, wait_for_kernels
+from cepheid.compiler.load import cache_folder, chain_kernel, is_compiled, kernels, runs_compiled
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.pool import Pool
 from cepheid.engine.session import prepare
@@ -131,8 +131,25 @@ def measured(kernel: str) -> tuple[Measured, ...]:
 
     Args:
         kernel: one of `KINDS`.
+
+    Returns:
+        What was measured; nothing as long as there is no machine code for the kernel.
     """
+    if ENABLED and not _is_ready(kernel):
+        return ()
     return _measured_once(kernel)
+
+
+def _is_ready(kernel: str) -> bool:
+    """Whether the kernel is machine code; where it is none yet, that is asked for."""
+    if kernel == "chain":
+        return is_compiled(chain_kernel())
+    design = (LAZY if kernel == "lazy" else EAGER)[0]
+    table = design.events()
+    bound = bind(parse(design.query()), schema_of(table, time="at", time_unit="us", type="type"))
+    needs = prepare(bound, evaluation=asked_for(bound, design.plan)).needs
+    kernels(needs)
+    return runs_compiled(needs, chain=False)
 
 
 @cache
@@ -186,9 +203,6 @@ def _times_s(kernel: str, designs: tuple[Design, ...]) -> Iterator[float]:
 
 
 def _time_s(compiled: CompiledPlan, batch: EventBatch, kernel: str) -> float:
-    # It is machine code that is measured.
-    if not is_compiled(chain_kernel() if kernel == "chain" else kernels(compiled.needs).advance):
-        wait_for_kernels()
     events, pool = events_of(compiled, batch), Pool(compiled)
     pool.set_events(events)
     if kernel == "chain":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from cepheid.compiler.columns import KernelEvents, events_of
-from cepheid.compiler.load import kernels, paced_kernel
+from cepheid.compiler.load import kernels, paced_kernel, runs_compiled
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.pool import Pool
 from cepheid.engine.session import matches_in
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
+from cepheid.kernels.jit import ENABLED
 from cepheid.ports.evaluation import Trial
 
 
@@ -23,7 +24,8 @@ def trial(compiled: CompiledPlan, batch: EventBatch) -> Trial | None:
 
     Returns:
         What those of them took that the plan can take; None where the kernel for the plan reads no clock: where
-        neither all is a chain nor variables wait, where conditions meet NULL in a chain, and where Python is called.
+        neither all is a chain nor variables wait, where conditions meet NULL in a chain, and where Python is called;
+        or as long as there is no machine code for it.
     """
     if compiled.hosted or (compiled.chain is None and not compiled.needs.lazy):
         return None
@@ -31,9 +33,12 @@ def trial(compiled: CompiledPlan, batch: EventBatch) -> Trial | None:
     if not events.n or (compiled.chain is not None and events.has_nulls):
         return None
     arrived = np.zeros(events.n, np.int64)
-    pool, times = paced(compiled, events, arrived)
+    run = paced(compiled, events, arrived)
     # In one of two runs the system may have let another process run during an event; hardly in both.
-    _, again = paced(compiled, events, arrived)
+    once_more = None if run is None else paced(compiled, events, arrived)
+    if run is None or once_more is None:
+        return None
+    (pool, times), (_, again) = run, once_more
     found = matches_in(compiled, batch, events, pool.pool, pool.out)
     ends = np.zeros(len(batch), np.bool_)
     ends[found.positions[found.offsets[1:] - 1]] = True
@@ -58,7 +63,7 @@ def services_s(times: k.Ints) -> k.Floats:
     return taken
 
 
-def paced(compiled: CompiledPlan, events: KernelEvents, arrivals_ns: k.Ints) -> tuple[Pool, k.Ints]:
+def paced(compiled: CompiledPlan, events: KernelEvents, arrivals_ns: k.Ints) -> tuple[Pool, k.Ints] | None:
     """Step a plan over events with a kernel that waits for each, and reads the clock.
 
     Args:
@@ -67,13 +72,17 @@ def paced(compiled: CompiledPlan, events: KernelEvents, arrivals_ns: k.Ints) -> 
         arrivals_ns: when each arrives, by `time.perf_counter_ns`; what lies in the past has arrived.
 
     Returns:
-        The pool; and when each event was begun and done, ns, two entries an event.
+        The pool; and when each event was begun and done, ns, two entries an event. None as long as there is no machine
+        code for that.
     """
+    chain = compiled.chain is not None
+    step = paced_kernel(chain=chain)
+    if step is None or not (chain or runs_compiled(compiled.needs, chain=False) or not ENABLED):
+        return None
     pool = Pool(compiled)
     pool.set_events(events)
     times = np.zeros(2 * events.n, np.int64)
-    step = paced_kernel(chain=compiled.chain is not None)
-    loaded = None if compiled.chain is not None else kernels(compiled.needs)
+    loaded = None if chain else kernels(compiled.needs)
     while True:
         if loaded is None:
             code = step(compiled.plan, compiled.chain, pool.pool, events.ints, pool.out, arrivals_ns, times)

@@ -243,7 +243,7 @@ def test_bad_numbers_give_a_plan(bad: tuple[str, Sampled], window: tuple[int | N
             workload = one.workload()
             assert all(math.isfinite(rate) and rate >= 0 for rate in workload.rates_per_s.values())
             assert all(0 < condition.selectivity < 1 for condition in workload.conditions)
-            decision = one._choose(seen, "eager")
+            decision = one._choose(seen, "eager", MODEL)
             assert decision.plan in {estimate.plan for estimate in decision.estimates}
             for estimate in decision.estimates:
                 assert math.isfinite(estimate.service_s)

@@ -102,6 +102,7 @@ class AdaptiveEvaluation:
         """
         self._pattern = pattern
         self._options = options or Options()
+        self._measure = measure
         self._model = machine_model(measure, pattern.kernel)
         self._counts_events = pattern.within_us is None
         self.period, self.between = self._periods()
@@ -135,9 +136,11 @@ class AdaptiveEvaluation:
             self._sampled_us = time_us  # where the first period begins
         passed = float(n_events if self._counts_events else time_us - self._sampled_us)
         if self._pattern.at_once:
-            return True
+            return self._model is not None
         if passed < self.period and (self._chosen or n_events < FEWEST_EVENTS):
             return False
+        if self._model is None:  # the kernels were not ready to be measured; what that takes is no cost of choosing
+            self._model = machine_model(self._measure, self._pattern.kernel)
         now = self._options.clock()
         if self._spent_s > self._options.most_cost_ratio * max(now - self._began_s, 0.0) and self._spent_s > 0:
             return False
@@ -160,8 +163,8 @@ class AdaptiveEvaluation:
         self._held.add(length, np.array(held, np.float64))
         self._since_choice += length
         decision = None
-        if self._is_time():
-            decision = self._choose(sampled, current)
+        if self._model is not None and self._is_time():
+            decision = self._choose(sampled, current, self._model)
             self._since_choice, self._chosen = 0.0, True
         self._spent_s += max(self._options.clock() - self._asked_s, 0.0)
         return decision
@@ -181,11 +184,10 @@ class AdaptiveEvaluation:
             return self._since_choice >= self.between
         return self._since_choice >= self.between or float(self._rates.sums()[1]) >= FEWEST_EVENTS
 
-    def _choose(self, sampled: Sampled, current: str) -> Decision:
+    def _choose(self, sampled: Sampled, current: str, model: IndexedJoins) -> Decision:
         workload = self.workload()
         by_text = {
-            text_of(workload, one.plan): one
-            for one in estimates_of(workload, self._model, at_once=self._pattern.at_once)
+            text_of(workload, one.plan): one for one in estimates_of(workload, model, at_once=self._pattern.at_once)
         }
         tried = self._tried(workload, by_text, sampled, current)
         running = by_text.get(current)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +13,23 @@ from cepheid.policies.evaluation.workload import Condition, Workload
 from cepheid.ports.calibration import Measured
 from cepheid.ports.evaluation import Form, Measure
 
+_models: dict[tuple[Measure, str], IndexedJoins] = {}
 
-@cache
-def machine_model(measure: Measure, kernel: str) -> IndexedJoins:
-    """The service times of plans on this machine.
+
+def machine_model(measure: Measure, kernel: str) -> IndexedJoins | None:
+    """The service times of plans on this machine; None as long as nothing can be measured.
 
     Args:
-        measure: gives what was measured; asked once in a process for each kernel.
+        measure: gives what was measured; where it gives something, it is asked once in a process for each kernel.
         kernel: the one that evaluates all variables as their events arrive, by a name that ``measure`` knows.
     """
-    return IndexedJoins(MachineCosts({kernel: fitted(measure(kernel))}, fitted(measure("lazy"))), kernel)
+    key = measure, kernel
+    if key not in _models:
+        eager, lazy = measure(kernel), measure("lazy")
+        if not eager or not lazy:
+            return None
+        _models[key] = IndexedJoins(MachineCosts({kernel: fitted(eager)}, fitted(lazy)), kernel)
+    return _models[key]
 
 
 def fitted(measurements: Sequence[Measured]) -> tuple[float, ...]:
