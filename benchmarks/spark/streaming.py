@@ -117,7 +117,7 @@ def measure_streaming(spark: SparkSession, folder: Path, n_batches: int, n_times
             events = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(files))
             checkpoint = folder / f"checkpoint-{number}-{len(times[name])}"
             with PeakMemory() as memory:
-                batches = _run(build(events), checkpoint)
+                batches = run_to_its_end(build(events), checkpoint)
             shutil.rmtree(checkpoint)
             times[name] += [s for n_events, s, _ in batches if n_events][N_WARM_UP:]
             n_matches[name] = sum(n_out for _, _, n_out in batches)
@@ -143,7 +143,7 @@ def measure_streaming(spark: SparkSession, folder: Path, n_batches: int, n_times
     return rows
 
 
-def _run(frame: DataFrame, checkpoint: Path) -> list[tuple[int, float, int]]:
+def run_to_its_end(frame: DataFrame, checkpoint: Path) -> list[tuple[int, float, int]]:
     """Run a stream to its end: for each micro-batch its events, seconds, and the rows that came out."""
     writer = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
     query = writer.trigger(availableNow=True).start()
