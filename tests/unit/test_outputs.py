@@ -158,8 +158,8 @@ def test_an_output_that_does_not_exist():
 
 
 def test_what_cannot_run_is_refused_by_name():
-    with pytest.raises(NotSupportedError, match="UNTIL inside AND"):
-        cep.match(TABLE, "AND(A+ a UNTIL a.v > 5, B b) WITHIN 5 POLICY strict", **OPTIONS, outputs="timed_out")
+    with pytest.raises(NotSupportedError, match="UNTIL under NOT that reads"):
+        cep.match(TABLE, "SEQ(A a, NOT B+ b UNTIL b.v > a.v, B c) WITHIN 5", **OPTIONS, outputs="timed_out")
 
 
 def test_outputs_that_are_no_names():
