@@ -68,7 +68,7 @@ _FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
     ("advance_keyed", "advance_keyed"): frozenset({"OF_TWO", "OF_THREE", "OF_FOUR"}),
     ("endings", "accepts"): frozenset({"COUNTED", "OBSERVED"}),
     ("endings", "fire"): frozenset({"COUNTED", "OBSERVED", "POSTPONES"}),
-    ("scattered", "fire_scattered"): frozenset({"COUNTED", "OBSERVED"}),
+    ("scattered", "fire_scattered"): frozenset({"COUNTED", "OBSERVED", "POSTPONES"}),
     ("absences", "free_of"): frozenset({"COUNTED"}),
 }
 """The flags that are read in a kernel, or in one that it calls. The others need no variants."""
