@@ -81,7 +81,6 @@ def compared(text: str, seed: int, delay: Delay, *, snapshots: float = 0.3, most
 
 @pytest.mark.parametrize("text", CARRIED.values(), ids=CARRIED)
 def test_each_match_comes_once_in_its_order(text: str):
-    compared(text, 1, at_random(Random(1)))
     compared(text, 2, after(1_000_000), most=3)
 
 
@@ -96,7 +95,7 @@ def test_more_streams(text: str):
 
 def test_snapshots_are_made_with_predicates_open():
     text = CASES["under any, each answer is of one match"]
-    assert sum(compared(text, seed, after(1_000_000), snapshots=1.0) for seed in range(4)) > 5
+    assert sum(compared(text, seed, after(1_000_000), snapshots=1.0) for seed in range(2)) > 2
 
 
 @pytest.mark.parametrize("text", [CASES[name] for name in sorted(RUN_AGAIN)], ids=sorted(RUN_AGAIN))
