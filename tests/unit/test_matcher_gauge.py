@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
+from cepheid.compiler import load
 from cepheid.errors import DataError
+from cepheid.kernels.jit import ENABLED
 
 COLUMNS = {"time": "ts", "type": "kind", "time_unit": "s"}
 SCHEMA = pa.schema({"ts": pa.int64(), "kind": pa.string(), "k": pa.int64()})
@@ -125,3 +127,14 @@ def test_a_million_keys_that_never_return():
     assert most <= 11_000
     matcher.advance(2000)
     assert emptied(matcher.gauge()) == emptied(before)
+
+
+def test_it_tells_whether_the_kernels_are_machine_code(monkeypatch: pytest.MonkeyPatch):
+    for query in ("PATTERN SEQ(A a, B b) WHERE SAME[k] WITHIN 10", "PATTERN SEQ(A a, NOT C c) WHERE SAME[k] WITHIN 10"):
+        matcher = cep.Matcher(query, **COLUMNS)
+        matcher.push(starts(10))
+        matcher.advance(5)
+        assert matcher.gauge().compiled is ENABLED
+        with monkeypatch.context() as patch:
+            patch.setattr(load, "_loaded_or_none", lambda key: None)
+            assert not matcher.gauge().compiled

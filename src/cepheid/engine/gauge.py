@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,7 +38,7 @@ class Gauge:
             queries of a set together.
         n_dropped: partial matches that a cap made it forget (`Settings`), since the start.
         compiled: whether the kernels are machine code; until it has been made, they run as plain Python, and find the
-            same.
+            same. No part of what is compared.
         n_bytes: bytes of all that is held; room for output is given back after each step.
         keys: where it was asked for, a pyarrow Table with the columns of SAME, ``n_partial_matches`` and ``n_events``
             (int64), one row for each key, the one with the most partial matches first. With FROM, those of the outer
@@ -58,7 +58,7 @@ class Gauge:
     n_dropped: int
     n_bytes: int
     keys: Any = None
-    compiled: bool = False
+    compiled: bool = field(default=False, compare=False)
     n_open_predicates: int = 0
     n_held_back: int = 0
 
