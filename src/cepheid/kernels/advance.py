@@ -23,8 +23,8 @@ from cepheid.kernels.hooks import (
     count_group,
     drop_group,
     drops,
-    first_cell,
     group_answer,
+    group_of,
     may_drop,
     observe_pairs,
     pair_at_hand,
@@ -216,15 +216,15 @@ def advance(
                         value = ints[(FIRST_COLUMN + column) * n + i]
                 comparator = plan[listed + FILTER_COMPARATOR]
                 exact = plan[listed + EVENT_KEYS_TO] - plan[listed + EVENT_KEYS_FROM] == 1
-                first, cell, place, first_place, guarded, group = 0, 0, 0, 0, False, False
+                first, number_of_group, cell, place, first_place, guarded, group = 0, 0, 0, 0, 0, False, False
                 if guards or OBSERVED:
-                    first = first_cell(k, i, plan, pool, ints)
+                    number_of_group, first = group_of(k, i, plan, pool, ints)
                     place, first_place = place_in(i, starting, plan, pool, ints)
                     group = starting or row_id >= tail
                 if GUARDED and guards and group:
-                    answer = group_answer(first, i, starting, plan, pool, ints)
+                    answer = group_answer(number_of_group, first, i, starting, plan, pool, ints)
                     if answer == ALL:
-                        drop_group(first, i, starting, plan, pool, ints)
+                        drop_group(number_of_group, first, i, starting, plan, pool, ints)
                         continue
                     guarded = answer == SOME
                 met_cell, n_met = 0, 0  # a cell, and pairs of it that met and are not counted yet
@@ -368,7 +368,7 @@ def advance(
                     row_id = following
                 tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
                 if OBSERVED and group:
-                    count_group(first, plan, pool)
+                    count_group(number_of_group, pool)
             pool[M_STAGE] = 2
         if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
             tell_work(work, pool)

@@ -38,7 +38,7 @@ from cepheid.kernels.chain import (
     UPDATE_WIDTH,
 )
 from cepheid.kernels.comparators import compare_ints
-from cepheid.kernels.hooks import ALL, GUARDED, SOME, cell_of, drop_group, drops, first_cell, group_answer, may_drop
+from cepheid.kernels.hooks import ALL, GUARDED, SOME, cell_of, drop_group, drops, group_answer, group_of, may_drop
 from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -185,14 +185,14 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
             if not (fit >> e) & 1:
                 continue
             step = CHAIN_HEADER + e * STEP_WIDTH
-            cells, guarded = 0, False
+            group, cells, guarded = 0, 0, False
             if GUARDED and guards:
                 # The rows that wait for step e are in state e - 1 and list e - 1; the starts are the last list.
-                cells = first_cell(e - 1 if e > 0 else n_steps - 1, i, plan, pool, ints)
+                group, cells = group_of(e - 1 if e > 0 else n_steps - 1, i, plan, pool, ints)
             if e == 0:
                 resumed = False
-                if GUARDED and guards and group_answer(cells, i, True, plan, pool, ints) == ALL:
-                    drop_group(cells, i, True, plan, pool, ints)
+                if GUARDED and guards and group_answer(group, cells, i, True, plan, pool, ints) == ALL:
+                    drop_group(group, cells, i, True, plan, pool, ints)
                     continue
                 if head - tail > mask:
                     while tail < head and time - pool[at(rows + (tail & mask) * width + START)] > keep:
@@ -218,9 +218,9 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                     link = rows + (row_id & mask) * width + NEXT
                     row_id = pool[at(link)]
             if GUARDED and guards and row_id >= tail:
-                answer = group_answer(cells, i, False, plan, pool, ints)
+                answer = group_answer(group, cells, i, False, plan, pool, ints)
                 if answer == ALL:
-                    drop_group(cells, i, False, plan, pool, ints)
+                    drop_group(group, cells, i, False, plan, pool, ints)
                     continue
                 guarded = answer == SOME
             field, passes = chain[at(step + S_FILTER_FIELD)], chain[at(step + S_PASSES)]

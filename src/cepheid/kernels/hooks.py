@@ -81,9 +81,12 @@ def may_drop(pool: Ints) -> bool:
 
 
 @kernel(inline=True)
-def first_cell(k: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The first cell for the event at index ``i`` and rows of list ``k``: that of bin 0."""
-    return first_cell_in(plan[plan[P_HOOKS] + H_LIST_STATES + k], i, plan, pool, ints)
+def group_of(k: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> tuple[int, int]:
+    """The number of the type and state of the event at index ``i`` and rows of list ``k``, and their first cell."""
+    hooks = plan[P_HOOKS]
+    kind = ints[(FIRST_COLUMN + plan[hooks + H_TYPE]) * pool[M_N_EVENTS] + i]
+    group = kind * plan[hooks + H_N_STATES] + plan[hooks + H_LIST_STATES + k]
+    return group, group * plan[hooks + H_N_BINS]
 
 
 @kernel(inline=True)
@@ -102,7 +105,7 @@ def state_of(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
 
 @kernel(inline=True)
 def cell_of(first: int, i: int, row: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The cell of the event at index ``i`` and the row at ``row``, where `first_cell` is ``first``."""
+    """The cell of the event at index ``i`` and the row at ``row``, where the first cell of its group is ``first``."""
     hooks = plan[P_HOOKS]
     place = ints[(FIRST_COLUMN + plan[hooks + H_PLACE]) * pool[M_N_EVENTS] + i]
     field = plan[hooks + H_FIRST]
@@ -138,32 +141,32 @@ def cell_at(first: int, place: int, field: int, row: int, shift: int, last: int,
 
 
 @kernel(inline=True)
-def group_answer(first: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> int:
+def group_answer(group: int, first: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> int:
     """Whether the rows of a list are all kept apart from an event, none of them are, or some."""
     hooks, area = plan[P_HOOKS], pool[M_HOOKS]
     threshold = pool[area + A_THRESHOLD]
     if starting or plan[hooks + H_FIRST] < 0:
         cell = cell_of(first, i, 0, starting, plan, pool, ints)
         return ALL if pool[area + pool[area + A_UTILITIES] + cell] <= threshold else NONE
-    at = area + pool[area + A_RANGES] + 2 * (first // plan[hooks + H_N_BINS])
+    at = area + pool[area + A_RANGES] + 2 * group
     if pool[at] > threshold:
         return NONE
     return ALL if pool[at + 1] <= threshold else SOME
 
 
 @kernel(inline=True)
-def drop_group(first: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> None:
+def drop_group(group: int, first: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> None:
     """Count a list whose rows are all kept apart from an event, and are not looked at; or a start that is."""
     if starting:
         count(A_DROPPED, cell_of(first, i, 0, True, plan, pool, ints), pool)
     else:
-        count(A_GROUPS_DROPPED, first // plan[plan[P_HOOKS] + H_N_BINS], pool)
+        count(A_GROUPS_DROPPED, group, pool)
 
 
 @kernel(inline=True)
-def count_group(first: int, plan: Ints, pool: Ints) -> None:
+def count_group(group: int, pool: Ints) -> None:
     """Count a list that has been walked, or a start that has been tried."""
-    count(A_GROUPS, first // plan[plan[P_HOOKS] + H_N_BINS], pool)
+    count(A_GROUPS, group, pool)
 
 
 @kernel(inline=True)
