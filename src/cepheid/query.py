@@ -19,6 +19,7 @@ from cepheid.language.parameters import with_parameters
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
 from cepheid.plan.evaluation import EAGER
+from cepheid.ports.evaluation import Decision
 
 if TYPE_CHECKING:
     from cepheid.plan.explanation import Explanation
@@ -133,7 +134,14 @@ class Query:
         except QueryError as error:
             raise error.located(self.text, self.origin) from None
 
-    def explain(self, schema: Schema, catalog: Catalog | None = None, *, evaluation: str = EAGER) -> Explanation:
+    def explain(
+        self,
+        schema: Schema,
+        catalog: Catalog | None = None,
+        *,
+        evaluation: str = EAGER,
+        decision: Decision | None = None,
+    ) -> Explanation:
         """How the query runs, as data: its automaton, where each condition is tested, which columns it reads.
 
         `cepheid.plan.draw` writes it as text, SVG or Mermaid.
@@ -142,13 +150,15 @@ class Query:
             schema: the events.
             catalog: the functions and stores that the query names; none by default.
             evaluation: when the work is done: see `cepheid.Settings`.
+            decision: with ``adaptive``, the last of `Matcher.decisions`: then the plan that runs is shown, and what
+                was estimated of each.
 
         Raises:
             QueryError: the query does not fit the events, or has no such evaluation plan (`NotSupportedError`).
         """
         from cepheid.plan.explain import explain  # what a run does not need is not loaded for it
 
-        return explain(self.bind(schema, catalog), evaluation)
+        return explain(self.bind(schema, catalog), evaluation, decision)
 
     def __str__(self) -> str:
         """The query in the language's own layout; it parses back to an equal one."""

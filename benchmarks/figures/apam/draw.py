@@ -60,10 +60,11 @@ def draw_rates(found: list[Measurements], path: Path) -> None:
     figure: Any
     figure, panels = pyplot.subplots(1, len(found), figsize=(15, 4.2), squeeze=False)
     for panel, one in zip(panels[0], found, strict=True):
-        rates = [point.rate_per_s for point in one.points]
+        points = sorted(one.points, key=lambda point: point.rate_per_s)
+        rates = [point.rate_per_s for point in points]
         for name, style in (("eager", "--"), ("lazy", ":"), ("chosen", "-")):
-            plans = [{"eager": "eager", "lazy": point.lazy, "chosen": point.chosen}[name] for point in one.points]
-            latencies = [1e6 * p.latencies[plan].latency_s for p, plan in zip(one.points, plans, strict=True)]
+            plans = [{"eager": "eager", "lazy": point.lazy, "chosen": point.chosen}[name] for point in points]
+            latencies = [1e6 * p.latencies[plan].latency_s for p, plan in zip(points, plans, strict=True)]
             panel.plot(rates, latencies, style, marker="o", markersize=3, label=name)
         panel.set(xscale="log", yscale="log", title=f"Experiment {one.experiment.number}", xlabel="events/s")
         panel.grid(visible=True, which="both", alpha=0.2)

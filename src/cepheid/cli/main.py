@@ -129,7 +129,7 @@ def explain(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Print it as a Mermaid diagram.")] = False,
     schema: Annotated[Path | None, typer.Option(help="A file that tells the columns of the events.")] = None,
     evaluation: Annotated[
-        str, typer.Option(metavar="PLAN", help='When the work is done: eager, lazy, or a plan such as "b c/d a".')
+        str, typer.Option(metavar="PLAN", help='When the work is done: eager, lazy, adaptive, or "b c/d a".')
     ] = "eager",
 ) -> None:
     """Show how a query runs: its automaton, and where each condition is tested."""

@@ -15,7 +15,7 @@ from cepheid.errors import SetupError
 from cepheid.events.batch import EventBatch
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.between import pattern_of
-from cepheid.plan.evaluation import ADAPTIVE, EAGER, asked_for, only_eager_because
+from cepheid.plan.evaluation import ADAPTIVE, EAGER, asked_for, why_not_chosen
 from cepheid.ports.evaluation import Chooser, Decision
 
 _log = logging.getLogger("cepheid.evaluation")
@@ -36,7 +36,7 @@ def chooser_of(compiled: CompiledPlan, settings: Settings, *, at_once: bool) -> 
         SetupError: nothing is there that chooses.
     """
     bound = compiled.automaton.bound
-    if settings.evaluation != ADAPTIVE or only_eager_because(bound) is not None or compiled.automaton.tells_timed_out:
+    if settings.evaluation != ADAPTIVE or why_not_chosen(bound) is not None or compiled.automaton.tells_timed_out:
         return None
     if settings.chooser is None:
         raise SetupError(

@@ -17,6 +17,7 @@ from cepheid.errors import NotSupportedError, QueryError
 from cepheid.language.bound import BoundQuery
 from cepheid.language.faults import suggestion
 from cepheid.language.tree import Event, Not, Policy, Repeat, SkipMode
+from cepheid.plan.references import has_remote
 from cepheid.plan.sequence import parts_of, positive_variables
 
 
@@ -132,6 +133,13 @@ def parse_evaluation(bound: BoundQuery, text: str) -> Evaluation:
 
 
 EAGER, LAZY, ADAPTIVE = "eager", "lazy", "adaptive"
+
+
+def why_not_chosen(bound: BoundQuery) -> str | None:
+    """Why a query is evaluated as its events arrive where a plan is to be chosen; None where there is a choice."""
+    if any(has_remote(conjunct.expression) is not None for conjunct in bound.conjuncts):
+        return "it looks things up elsewhere, and what that takes is in no cost model"
+    return only_eager_because(bound)
 
 
 def asked_for(bound: BoundQuery, evaluation: str) -> Evaluation | None:

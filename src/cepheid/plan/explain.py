@@ -11,14 +11,15 @@ from cepheid.language.check import Warning, check
 from cepheid.language.printer import print_expression, print_extent, print_pattern, print_query, quoted
 from cepheid.language.tree import Attribute, Extent, Node, walk
 from cepheid.plan.dropping import reason_to_keep_all
-from cepheid.plan.evaluation import EAGER, asked_for
-from cepheid.plan.explain_evaluation import explain_evaluation
+from cepheid.plan.evaluation import ADAPTIVE, EAGER, asked_for
+from cepheid.plan.explain_evaluation import explain_adaptive, explain_evaluation
 from cepheid.plan.explanation import Edge, EdgeKind, Explanation, PredicateClass, PredicateRow, State
 from cepheid.plan.moments import Guard, Moments, moments
 from cepheid.plan.reachable import Arc, Detail, Graph, Point, reachable
 from cepheid.plan.references import has_remote, is_single, references
 from cepheid.plan.remarks import remarks
 from cepheid.plan.residuals import Element, nullable
+from cepheid.ports.evaluation import Decision
 
 _N_LISTED = 3
 """Edges that are named one by one; more are described."""
@@ -27,16 +28,20 @@ _N_ELEMENTS = 4
 """Elements that are named on one edge; of more, the first and the last."""
 
 
-def explain(bound: BoundQuery, evaluation: str = EAGER) -> Explanation:
+def explain(bound: BoundQuery, evaluation: str = EAGER, decision: Decision | None = None) -> Explanation:
     """What a query does under an evaluation plan; by default, as its events arrive.
 
     Args:
         bound: the query.
         evaluation: see `plan.evaluation.asked_for`.
+        decision: with ``adaptive``: what was decided while it ran; its plan is shown, with what was estimated of all.
 
     Raises:
         NotSupportedError, QueryError: the query has no such plan.
     """
+    if evaluation == ADAPTIVE:
+        shown = explain(bound, EAGER if decision is None else decision.plan)
+        return explain_adaptive(shown, bound, decision)
     plan, eager = asked_for(bound, evaluation), _explain_eager(bound)
     return eager if plan is None else explain_evaluation(eager, bound, plan)
 

@@ -10,10 +10,11 @@ from cepheid.language.printer import print_expression, print_pattern
 from cepheid.language.tree import Event, Not, Pattern, Repeat
 from cepheid.plan.automaton import Absence, Automaton, Joins
 from cepheid.plan.automaton import Edge as Step
-from cepheid.plan.evaluation import Evaluation
+from cepheid.plan.evaluation import Evaluation, why_not_chosen
 from cepheid.plan.explanation import Edge, EdgeKind, Explanation, PredicateRow, State
 from cepheid.plan.lazy import build_lazy
 from cepheid.plan.sequence import parts_of
+from cepheid.ports.evaluation import Decision, told_time, told_wait
 
 
 def explain_evaluation(explanation: Explanation, bound: BoundQuery, evaluation: Evaluation) -> Explanation:
@@ -35,6 +36,29 @@ def explain_evaluation(explanation: Explanation, bound: BoundQuery, evaluation: 
         predicates=tuple(drawn.predicates(explanation.predicates)),
         evaluation=drawn.said(),
     )
+
+
+def explain_adaptive(explanation: Explanation, bound: BoundQuery, decision: Decision | None) -> Explanation:
+    """What `explain` says of a query whose evaluation plan is chosen while it runs.
+
+    Args:
+        explanation: of the same query, under the plan that was chosen last, or eager.
+        bound: the query.
+        decision: the last one; None before it runs.
+    """
+    reason = why_not_chosen(bound)
+    if reason is not None:
+        return replace(explanation, evaluation=f"as events arrive; there is no choice: {reason}")
+    if decision is None:
+        return replace(explanation, evaluation="chosen while it runs; it begins with all as events arrive")
+    notes = [
+        f"{'chosen' if one.plan == decision.plan else 'not chosen'}: {one.plan}: a last event "
+        f"{told_wait(one.waiting_s)}, is served in {told_time(one.service_s)}; "
+        f"{one.events_per_s:,.0f} events/s at most, {one.utilization:.0%} busy ({'by a trial' if one.tried else 'by the cost model'})"
+        for one in decision.estimates
+    ]
+    said = explanation.evaluation or "all as events arrive"
+    return replace(explanation, evaluation=f"chosen while it runs; now {said}", notes=(*explanation.notes, *notes))
 
 
 class _Drawn:

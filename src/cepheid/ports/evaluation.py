@@ -141,8 +141,10 @@ class Decision:
         for name, plan in (("before", self.before), ("now", self.plan)):
             one = self.of(plan)
             if one is not None:
-                wait = "waits without end" if one.waiting_s == float("inf") else f"waits {_time(one.waiting_s)}"
-                parts.append(f"{name} {plan}: {wait}, is served in {_time(one.service_s)}, {one.utilization:.0%} busy")
+                said = (
+                    f"{told_wait(one.waiting_s)}, is served in {told_time(one.service_s)}, {one.utilization:.0%} busy"
+                )
+                parts.append(f"{name} {plan}: {said}")
         rates = ", ".join(f"{name} {rate:.3g}/s" for name, rate in self.rates_per_s.items())
         held = ", ".join(f"{share:.2g}" for share in self.selectivities)
         said = (
@@ -151,7 +153,13 @@ class Decision:
         return f"{said}; a last event {'; '.join(parts)}; rates {rates}" + (f"; conditions hold {held}" if held else "")
 
 
-def _time(seconds: float) -> str:
+def told_wait(seconds: float) -> str:
+    """A waiting time, for people."""
+    return "waits without end" if seconds == float("inf") else f"waits {told_time(seconds)}"
+
+
+def told_time(seconds: float) -> str:
+    """A length of time, for people."""
     for unit, name in ((1.0, "s"), (1e-3, "ms")):
         if seconds >= unit:
             return f"{seconds / unit:.3g} {name}"

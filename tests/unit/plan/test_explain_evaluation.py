@@ -7,6 +7,7 @@ from cepheid.events.schema import Schema
 from cepheid.events.types import FLOAT, TEXT, TIMESTAMP
 from cepheid.plan.draw.svg import to_svg
 from cepheid.plan.explanation import EdgeKind, Explanation
+from cepheid.ports.evaluation import Decision, PlanEstimate
 
 QUERY = cep.Query.parse("""
     PATTERN SEQ(A a, NOT D n, B b, C+ c, E e)
@@ -60,3 +61,23 @@ def test_what_is_eager_by_itself_says_nothing_of_plans():
     assert "evaluation" not in dict(explained("eager").facts)
     assert dict(explained("lazy").facts)["evaluation"].startswith("when e has come, c, then b, then a")
     assert "C+ c, kept" in to_svg(explained("lazy"))
+
+
+def test_a_plan_that_is_chosen_while_it_runs_is_explained_with_its_estimates():
+    query = cep.Query.parse("PATTERN SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 9 seconds POLICY any")
+    before = query.explain(SCHEMA, evaluation="adaptive")
+    assert before.evaluation.startswith("chosen while it runs; it begins")
+    estimates = (
+        PlanEstimate("eager", float("inf"), 2e-6, 1e6, 1.2, tried=True),
+        PlanEstimate("/b a", 1e-3, 5e-6, 3e6, 0.4),
+    )
+    decision = Decision(0, "eager", "/b a", estimates, {"a": 10.0}, (0.1,))
+    after = query.explain(SCHEMA, evaluation="adaptive", decision=decision)
+    assert after.evaluation == "chosen while it runs; now when c has come, b, then a, from what was kept"
+    eager, lazy = after.notes[-2:]
+    assert eager.startswith("not chosen: eager: a last event waits without end, is served in 2 us")
+    assert lazy.startswith("chosen: /b a: a last event waits 1 ms, is served in 5 us")
+    assert "by a trial" in eager
+    assert "by the cost model" in lazy
+    one_way = cep.Query.parse("PATTERN SEQ(A a, B b) POLICY next").explain(SCHEMA, evaluation="adaptive")
+    assert "there is no choice: under POLICY next" in one_way.evaluation
