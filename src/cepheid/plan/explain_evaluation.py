@@ -54,7 +54,8 @@ def explain_adaptive(explanation: Explanation, bound: BoundQuery, decision: Deci
     notes = [
         f"{'chosen' if one.plan == decision.plan else 'not chosen'}: {one.plan}: a last event "
         f"{told_wait(one.waiting_s)}, is served in {told_time(one.service_s)}; "
-        f"{one.events_per_s:,.0f} events/s at most, {one.utilization:.0%} busy ({'by a trial' if one.tried else 'by the cost model'})"
+        f"{one.events_per_s:,.0f} events/s at most, {one.utilization:.0%} busy "
+        f"({'by a trial' if one.tried else 'by the cost model'})"
         for one in decision.estimates
     ]
     said = explanation.evaluation or "all as events arrive"
