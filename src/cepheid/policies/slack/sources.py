@@ -16,6 +16,9 @@ Int64Array = NDArray[np.int64]
 ORDERED = 500
 """A source is taken to send its events in order while at most one in so many is overtaken. Chosen."""
 
+FEW = 5
+"""So many of its events were overtaken before that is believed of a source. Chosen."""
+
 NONE_YET = -(1 << 61)
 
 
@@ -66,7 +69,7 @@ class Source:
     @property
     def is_disordered(self) -> bool:
         """Whether its events overtake each other so often that the newest one says little of those before it."""
-        return self.n_disordered * ORDERED > self.n
+        return self.n_disordered >= FEW and self.n_disordered * ORDERED > self.n
 
     @property
     def mean_gap(self) -> float:
