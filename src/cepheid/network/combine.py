@@ -104,7 +104,7 @@ class _Search:
             return
         sink = projection == self.query.planned
         best: tuple[float, dict[Projection, Choice]] | None = None
-        for part in (None, *self._partitions(projection, sink=sink)):
+        for part in (None, *self._partitions(projection)):
             for inputs in self._covers(projection, part):
                 choice = Choice(inputs, part)
                 closure = {projection: choice}
@@ -133,11 +133,9 @@ class _Search:
                 waiting.extend(self.before[one].inputs)
         return found
 
-    def _partitions(self, projection: Projection, *, sink: bool) -> list[str]:
-        """Types that may split a projection: not negated ones, and at a sink none whose loop takes several events."""
-        kinds = projection.bound - self.excluded
-        if sink:
-            kinds -= self.workload.kleene[projection]
+    def _partitions(self, projection: Projection) -> list[str]:
+        """Types that may split a projection: no negated ones, and none of which a loop of a query needs several."""
+        kinds = projection.bound - self.excluded - self.workload.kleene.get(projection, frozenset())
         return sorted(kinds, key=lambda kind: (-self.workload.network.global_rate(kind), kind))
 
     def _covers(self, projection: Projection, part: str | None) -> list[tuple[Projection, ...]]:

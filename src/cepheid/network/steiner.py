@@ -45,9 +45,14 @@ class SteinerTrees:
             return frozenset(self.network.path(self.network.nodes[ordered[0]], self.network.nodes[ordered[1]]))
         step = max(1, len(ordered) // MAX_STARTS)
         best: frozenset[Edge] | None = None
+        seen: set[frozenset[int]] = set()
         for start in ordered[::step][:MAX_STARTS]:
             for last in (False, True):
-                tree = self._tidy(self._from(start, ordered, last=last), sites)
+                held = frozenset(self._from(start, ordered, last=last))
+                if held in seen or (best is not None and len(held) - 1 >= len(best) + 3):
+                    continue  # tidying takes a few ends away at most
+                seen.add(held)
+                tree = self._tidy(held, sites)
                 if best is None or len(tree) < len(best):
                     best = tree
                 if len(best) == len(ordered) - 1:
@@ -77,7 +82,7 @@ class SteinerTrees:
             missing, distance, nearest = missing[keep], distance[keep], nearest[keep]
         return held
 
-    def _tidy(self, held: set[int], sites: frozenset[Node]) -> frozenset[Edge]:
+    def _tidy(self, held: frozenset[int], sites: frozenset[Node]) -> frozenset[Edge]:
         """A spanning tree of these sites without ends that nobody asked for."""
         nodes = self.network.nodes
         part = self.network.topology.subgraph([nodes[place] for place in sorted(held)])

@@ -197,3 +197,11 @@ def test_a_not_at_the_end_is_refused():
 def test_a_type_named_twice_is_refused():
     with pytest.raises(NetworkError, match="names the type A twice"):
         NetworkQuery("q", sequence((A, B, A)))
+
+
+def test_a_query_that_is_a_part_of_another_is_not_split_by_the_type_of_its_loop_there_either():
+    looped = NetworkQuery("looped", sequence((A, Primitive("C", kleene=True))))
+    for queries in ((Q2, looped), (looped, Q2)):
+        plan = plan_workload(workload(*queries, C=100_000.0))
+        assert not faults(plan.graph)
+        assert plan.combination.partition.get(looped.planned) != "C"
