@@ -194,3 +194,19 @@ def test_another_evaluation_plan_waits_for_what_is_open():
     stream.switch("lazy")
     told = [stream.push(ROWS.slice(5, 1)), stream.close()]
     assert pa.concat_tables(told).to_pylist() == [{"a": 1, "b": 1}, {"a": 1, "b": 2}]
+
+
+def test_queries_of_a_set_share_the_answers_of_a_store():
+    """A key is asked for once for all of them, and whoever takes an answer, each has it."""
+    names = ("under any, each answer is of one match", "a NOT at the end", "a loop takes what may qualify")
+    queries = cep.QuerySet({name: cep.Query.parse(f"PATTERN {CASES[name]}") for name in names})
+    for seed in range(2):
+        events = drawn_events(Random(seed), 15, 20)
+        table, _ = table_of(events, SCHEMA)
+        catalog = late_catalog(at_random(Random(seed), 30))
+        stream = cep.Matcher(queries, catalog=catalog, schema=table.schema, slack=None, **OPTIONS)
+        told = [stream.push(table.slice(i, 2)) for i in range(0, table.num_rows, 2)]
+        told += [stream.advance(moment(event.time - 1)) for event in events] + [stream.close()]
+        expected = cep.match(table, queries, catalog=CATALOG, **OPTIONS)
+        for name in names:
+            assert pa.concat_tables([found[name] for found in told]).equals(expected[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -23,16 +24,44 @@ MOST_ELEMENTS: Final = 1 << 20
 """Elements that are kept of each store; beyond, those that came first are forgotten, and asked for again if needed."""
 
 
+class _Answered:
+    """What a source has answered, to all that ask it at the time: an answer is given once, whoever asked.
+
+    Attributes:
+        source: the store.
+        known: key -> element.
+        open: keys that were asked for, and have no answer yet.
+        n_answers: how many came.
+    """
+
+    def __init__(self, source: AsksStore) -> None:
+        self.source = source
+        self.known: dict[Key, Element] = {}
+        self.open: dict[Key, None] = {}
+        self.n_answers = 0
+
+    def take(self, answers: Mapping[Key, Element]) -> None:
+        self.n_answers += len(answers)
+        for key, element in answers.items():
+            self.open.pop(key, None)
+            self.known[key] = element
+        while len(self.known) > MOST_ELEMENTS:
+            del self.known[next(iter(self.known))]
+
+
+_ANSWERED: WeakValueDictionary[int, _Answered] = WeakValueDictionary()
+"""By the identity of the source, which lives as long as its entry does."""
+
+
 class Elements:
     """What is known of one store.
 
     Attributes:
         store: as it was declared, with its source.
-        n_asked: keys that were asked for.
     """
 
     def __init__(self, store: Store) -> None:
-        """Know nothing.
+        """Begin with what others that ask the same source know.
 
         Raises:
             DataError: the store has no source.
@@ -43,43 +72,46 @@ class Elements:
                 remedy=f"declare it with a source: Store({store.name!r}, ..., source=...)",
             )
         self.store = store
-        self.n_asked = 0
         self._source = store.source
-        self._known: dict[Key, Element] = {}
-        self._open: dict[Key, None] = {}
-
-    @property
-    def n_open(self) -> int:
-        """Keys that were asked for, and have no answer yet."""
-        return len(self._open)
+        self._answered: _Answered | None = None
+        self._n_seen = 0
+        if isinstance(store.source, AsksStore):
+            found = _ANSWERED.get(id(store.source))
+            if found is None:
+                found = _ANSWERED[id(store.source)] = _Answered(store.source)
+            self._answered = found
 
     def knows(self, key: Key) -> bool:
         """Whether the element is there, or known not to be."""
-        return not isinstance(self._source, AsksStore) or None in key or key in self._known
+        return self._answered is None or None in key or key in self._answered.known
 
     def of(self, key: Key) -> Element:
         """The element under a key that is known."""
         if None in key:
             return None
-        if isinstance(self._source, AsksStore):
-            return self._known[key]
+        if self._answered is not None:
+            return self._answered.known[key]
+        assert isinstance(self._source, Mapping)
         return self._source.get(key[0] if len(key) == 1 else key)
 
     def ask(self, keys: Sequence[Key]) -> None:
         """Ask for elements that are neither known nor asked for yet."""
-        new = [key for key in dict.fromkeys(keys) if not self.knows(key) and key not in self._open]
+        if self._answered is None:
+            return
+        new = [key for key in dict.fromkeys(keys) if not self.knows(key) and key not in self._answered.open]
         if new:
-            assert isinstance(self._source, AsksStore)
-            self._open.update(dict.fromkeys(new))
-            self.n_asked += len(new)
-            self._source.ask(new)
+            self._answered.open.update(dict.fromkeys(new))
+            self._answered.source.ask(new)
 
     def poll(self) -> int:
-        """Take the answers that have come; their number."""
-        if not self._open:
+        """Take the answers that have come; how many came since the last call, whoever took them."""
+        if self._answered is None:
             return 0
-        assert isinstance(self._source, AsksStore)
-        return self._take(self._source.answers())
+        if self._answered.open:
+            self._answered.take(self._answered.source.answers())
+        n_new = self._answered.n_answers - self._n_seen
+        self._n_seen = self._answered.n_answers
+        return n_new
 
     def wait(self, key: Key) -> None:
         """Wait until an element is known.
@@ -89,20 +121,14 @@ class Elements:
         """
         self.ask([key])
         while not self.knows(key):
-            assert isinstance(self._source, AsksStore)
-            if not self._take(self._source.wait([key])):
+            assert self._answered is not None
+            come = self._answered.source.wait([key])
+            if not come:
                 raise DataError(
                     f"the store {self.store.name} gives no answer for {_shown(key)}",
                     remedy="see whether it can be reached, or let it answer None for what it does not have",
                 )
-
-    def _take(self, answers: Mapping[Key, Element]) -> int:
-        for key, element in answers.items():
-            self._open.pop(key, None)
-            self._known[key] = element
-        while len(self._known) > MOST_ELEMENTS:
-            del self._known[next(iter(self._known))]
-        return len(answers)
+            self._answered.take(come)
 
 
 class RemoteData:
@@ -126,11 +152,6 @@ class RemoteData:
     def poll(self) -> int:
         """Take the answers that have come; their number."""
         return sum(elements.poll() for elements in self._stores.values())
-
-    @property
-    def n_open(self) -> int:
-        """Keys that were asked for, and have no answer yet."""
-        return sum(elements.n_open for elements in self._stores.values())
 
     def unknown(self, expression: Expression, resolve: Resolve) -> list[tuple[Elements, Key]]:
         """The look-ups of an expression that wait for an element, each once; one whose key waits is left out.

@@ -58,6 +58,7 @@ class OpenPredicates:
         self.most = most
         self.n_waited = 0
         self.n_postponed = 0
+        self._came = False  # answers came that predicates have not been told of
         self.held: Callable[[], Iterable[Literal]] = tuple
         self._plan = compiled.plan
         self._policy = policy
@@ -150,7 +151,7 @@ class OpenPredicates:
             DataError: an element is not of the declared type, or a registered function fails.
         """
         self._area[o.O_UNTIL_POLL] = POLL_EVENTS
-        if self.remote.poll():
+        if self.remote.poll() or self._came:
             self._settle()
         if self.n_open >= self.most or len(self._free) <= o.MOST_ASSUMED:
             self.collect()
@@ -171,6 +172,7 @@ class OpenPredicates:
                     self._settle()
 
     def _settle(self) -> None:
+        self._came = False
         for one in [one for one in self._waiting if one[0].knows(one[1])]:
             for predicate in self._waiting.pop(one, ()):
                 if not predicate.is_settled:
@@ -203,7 +205,7 @@ class OpenPredicates:
         missing = self._truths.missing(hosted, values)
         for elements in dict.fromkeys(elements for elements, _ in missing):
             elements.ask([key for other, key in missing if other is elements])
-            elements.poll()
+            self._came |= elements.poll() > 0
         return [one for one in missing if not one[0].knows(one[1])] or (
             self._missing(hosted, values) if missing else []
         )

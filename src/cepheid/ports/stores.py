@@ -22,7 +22,10 @@ Element: TypeAlias = object
 
 @runtime_checkable
 class AsksStore(Protocol):
-    """A store whose answers take time. The engine calls it from one thread, and never while it waits for it."""
+    """A store whose answers take time. Queries that run at the same time share what it has answered.
+
+    They call it on their own threads: matchers on several threads need a source each.
+    """
 
     def ask(self, keys: Sequence[Key]) -> None:
         """Ask for the elements under some keys, and return at once. Each key is asked for once, unless forgotten."""
