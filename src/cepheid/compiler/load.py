@@ -226,10 +226,9 @@ def paced_kernel(*, chain: bool) -> Kernel | None:
 def keyed_kernel(n_steps: int) -> Kernel | None:
     """The kernel that steps chains whose events all have one key: `kernels.advance_keyed`, for so many steps.
 
-    None as long as it has no machine code. The one for chains, which does the same, is made first.
+    None as long as it has no machine code. The one for chains, which does the same, is made before it.
     """
-    if not is_compiled(chain_kernel()):
-        return None
+    chain_kernel()
     return _kernel_or_none("advance_keyed", "advance_keyed", _OF_STEPS.get(n_steps, ()))
 
 
