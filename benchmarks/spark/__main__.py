@@ -1,7 +1,8 @@
 """Patterns on Spark against the same road without a pattern.
 
-``python -m benchmarks.spark [--streaming] [--quick] [--json FILE]``; with ``--streaming``, in a stream
-(`benchmarks.spark.streaming`).
+``python -m benchmarks.spark [--streaming] [--quick] [--json FILE]``; with ``--streaming``, in streams: how many events
+a second (`benchmarks.spark.streaming`), how late matches are (`stream_latency`), how long a restart takes
+(`stream_restart`), and what keys that are many or one need (`stream_keys`). ``--parts`` chooses among these.
 
 Each job runs once to warm up (its matches are counted then), then several times in turn with the others; its best time
 counts. The output goes to Spark's noop sink, which computes every value. Before, the matches in a stream of a million
@@ -20,14 +21,22 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.spark.figures import Figure, missed, print_figures
 from benchmarks.spark.jobs import JOBS, MATCHES_OF_A_MILLION, read, run, w2, write_events
 from benchmarks.spark.memory import PeakMemory
+from benchmarks.spark.stream_keys import measure_keys
+from benchmarks.spark.stream_latency import measure_latency
+from benchmarks.spark.stream_restart import N_RETAINED, measure_restart
 from benchmarks.spark.streaming import StreamRow, measure_streaming
 from cepheid.spark.session import local_session
 
 N_EVENTS = 5_000_000
 N_EVENTS_QUICK = 2_000_000
 N_CORES = 2
+STREAM_PARTS = ("rate", "latency", "restart", "keys")
+LATENCY_S = 60.0
+"""Seconds in which events are offered."""
+N_RETAINED_QUICK = 200_000
 
 
 @dataclass(frozen=True)
@@ -85,12 +94,24 @@ def measure(n_events: int, n_times: int, folder: Path) -> tuple[list[Row], int]:
     return rows, n_known
 
 
-def measure_streams(folder: Path, *, quick: bool) -> list[StreamRow]:
-    """Run the pipelines over streams in turn."""
-    spark = local_session("cepheid-benchmark", cores=N_CORES, memory="3g", shuffle_partitions=2 * N_CORES)
-    rows = measure_streaming(spark, folder, n_batches=4 if quick else 6, n_times=1 if quick else 3)
+def measure_streams(folder: Path, parts: Sequence[str], *, quick: bool) -> tuple[list[StreamRow], list[Figure]]:
+    """Run the parts of the benchmark of streams, those of one session in turn."""
+    rows: list[StreamRow] = []
+    figures: list[Figure] = []
+    if "restart" in parts:  # in processes of its own, while no other session takes memory
+        figures += measure_restart(folder / "restart", N_RETAINED_QUICK if quick else N_RETAINED)
+    if set(parts) == {"restart"}:
+        return rows, figures
+    # A task for each core: each has a state of its own to read and to write.
+    spark = local_session("cepheid-benchmark", cores=N_CORES, memory="3g", shuffle_partitions=N_CORES)
+    if "rate" in parts:
+        rows = measure_streaming(spark, folder / "rate", n_batches=4 if quick else 6, n_times=1 if quick else 3)
+    if "latency" in parts:
+        figures += measure_latency(spark, folder / "latency", LATENCY_S / (2 if quick else 1))
+    if "keys" in parts:
+        figures += measure_keys(spark, folder / "keys")
     spark.stop()
-    return rows
+    return rows, figures
 
 
 def too_slow(rows: Sequence[Row | StreamRow]) -> list[str]:
@@ -129,20 +150,26 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="two million events instead of five, fewer repetitions")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, too")
     parser.add_argument("--streaming", action="store_true", help="patterns in streams instead of tables")
+    parser.add_argument("--parts", nargs="+", choices=STREAM_PARTS, default=STREAM_PARTS, help="of --streaming")
     given = parser.parse_args()
     n_events = N_EVENTS_QUICK if given.quick else N_EVENTS
     # The functions of these jobs are shipped by name: the workers must find this package where the driver did.
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(Path.cwd()), *filter(None, sys.path)]))
     with tempfile.TemporaryDirectory(prefix="cepheid-benchmark-") as folder:
+        figures: list[Figure] = []
         if given.streaming:
-            rows: Sequence[Row | StreamRow] = measure_streams(Path(folder), quick=given.quick)
-            wrong = too_slow(rows)
+            in_streams, figures = measure_streams(Path(folder), given.parts, quick=given.quick)
+            rows: Sequence[Row | StreamRow] = in_streams
+            wrong = too_slow(rows) + missed(figures)
         else:
             measured, n_known = measure(n_events, 3 if given.quick else 5, Path(folder))
             rows, wrong = measured, faults(measured, n_known)
-    print_table(rows)
+    if rows:
+        print_table(rows)
+    print_figures(figures)
     if given.json is not None:
-        given.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+        every = [asdict(row) for row in (*rows, *figures)]
+        given.json.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
     for line in wrong:
         print(f"FAILED {line}")
     return 1 if wrong else 0

@@ -16,25 +16,33 @@ def tree_rss_bytes(root: int) -> int:
 
     Spark's JVM is a child of the driver, its Python workers are children of the JVM.
     """
+    return sum(rss_bytes_by_command(root).values())
+
+
+def rss_bytes_by_command(root: int) -> dict[str, int]:
+    """The same, told apart: ``self`` for ``root``, and the name of the command for all others together."""
     children: dict[int, list[int]] = defaultdict(list)
     resident: dict[int, int] = {}
+    commands: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             # The name of the command, in brackets, may hold spaces.
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            said, _, rest = (entry / "stat").read_text().rpartition(")")
             pages = int((entry / "statm").read_text().split()[1])
         except (OSError, IndexError):
             continue  # it ended meanwhile
-        children[int(fields[1])].append(int(entry.name))
+        children[int(rest.split()[1])].append(int(entry.name))
         resident[int(entry.name)] = pages * _PAGE_BYTES
-    total, left = 0, [root]
+        commands[int(entry.name)] = said.partition("(")[2]
+    totals: dict[str, int] = defaultdict(int)
+    left = [root]
     while left:
         process = left.pop()
-        total += resident.get(process, 0)
+        totals["self" if process == root else commands.get(process, "")] += resident.get(process, 0)
         left += children[process]
-    return total
+    return dict(totals)
 
 
 class PeakMemory:
