@@ -16,7 +16,7 @@ WITH_JAVA := java_home="$$(scripts/java.sh)" || exit 1; export JAVA_HOME="$$java
 WITH_JAVA_IF_ANY := java_home="$$(scripts/java.sh)" || { [ -z "$$CI" ] || exit 1; echo "without Java: tests on Spark are skipped"; }; \
 	[ -z "$$java_home" ] || export JAVA_HOME="$$java_home";
 
-.PHONY: help setup java demo test check bench peers figures fuzz ci lock clean
+.PHONY: help setup java demo test check bench peers figures fuzz ci oldest lock clean
 
 help:  ## this list
 	@awk 'BEGIN {FS = ":.*  ## "} /^[a-z]+:.*  ## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -60,10 +60,14 @@ figures: setup  ## the figures of the papers, the paper's number beside ours; of
 fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 	@$(PY) scripts/fuzz.py --minutes $(MINUTES)
 
-ci: check  ## everything: checks, all tests with the slow ones, the claims of the papers on a few seeds
+ci: check  ## everything: checks, all tests with the slow ones, those on Spark with PySpark 4.0 again, the claims of the papers on a few seeds
 	@$(WITH_JAVA) $(PY) -m pytest
+	@$(WITH_JAVA) scripts/oldest-pyspark.sh
 	@PAPER=probslack scripts/figures.sh --quick --out build/figures
 	@PAPER=apam scripts/figures.sh --quick --out build/figures/apam
+
+oldest: setup  ## the tests on Spark with PySpark 4.0, the oldest that is supported, and those of Delta
+	@$(WITH_JAVA) scripts/oldest-pyspark.sh
 
 lock:  ## resolve the dependencies of pyproject.toml anew (needs uv)
 	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links --universal \

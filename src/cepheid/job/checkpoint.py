@@ -44,6 +44,21 @@ def resumed(folder: Path) -> Resumed | None:
     return Resumed(done, begun if begun != done else None, offsets)
 
 
+def query_id(folder: Path) -> str:
+    """The id that Spark gave to the query of a checkpoint when it was started first.
+
+    Raises:
+        JobError: Spark has not written it.
+    """
+    try:
+        return str(json.loads((folder / "metadata").read_text("utf-8"))["id"])
+    except (OSError, ValueError, KeyError) as error:
+        raise JobError(
+            f"the checkpoint {folder} does not say which query it is of: {error}",
+            remedy="give the job a new checkpoint",
+        ) from error
+
+
 def require_same(folder: Path, what: dict[str, str], origin: str) -> None:
     """Refuse a checkpoint of another job; note in a new one which job it is.
 

@@ -14,7 +14,14 @@ from pydantic import BaseModel, ValidationError
 from cepheid.connectors.locations import expand_variables, resolve
 from cepheid.errors import JobError, SetupError, Span
 from cepheid.job.model import KINDS, LATER, JobFile, NamedQuerySection, QuerySection, SinkSection, SourceSection
-from cepheid.job.stream_model import KafkaSinkSection, KafkaSourceSection, RateSourceSection, SocketSourceSection
+from cepheid.job.stream_model import (
+    DeltaSinkSection,
+    DeltaSourceSection,
+    KafkaSinkSection,
+    KafkaSourceSection,
+    RateSourceSection,
+    SocketSourceSection,
+)
 from cepheid.language.bound import Catalog
 from cepheid.query import Query
 
@@ -316,8 +323,10 @@ _OF_KIND: Mapping[tuple[str, str], type[BaseModel]] = {
     ("source", "kafka"): KafkaSourceSection,
     ("source", "rate"): RateSourceSection,
     ("source", "socket"): SocketSourceSection,
+    ("source", "delta"): DeltaSourceSection,
     ("sink", "files"): SinkSection,
     ("sink", "kafka"): KafkaSinkSection,
+    ("sink", "delta"): DeltaSinkSection,
 }
 
 

@@ -10,6 +10,8 @@ from cepheid.engine.settings import MAX_PARTIAL_MATCHES, OnCap, Settings
 from cepheid.job.section import Name, Names, Section, TimeUnit, TypeName, as_list
 from cepheid.job.slack_section import SlackSection
 from cepheid.job.stream_model import (
+    DeltaSinkSection,
+    DeltaSourceSection,
     KafkaSinkSection,
     KafkaSourceSection,
     RateSourceSection,
@@ -228,24 +230,27 @@ AnySource: TypeAlias = Annotated[
     Annotated[SourceSection, Tag("files")]
     | Annotated[KafkaSourceSection, Tag("kafka")]
     | Annotated[RateSourceSection, Tag("rate")]
-    | Annotated[SocketSourceSection, Tag("socket")],
+    | Annotated[SocketSourceSection, Tag("socket")]
+    | Annotated[DeltaSourceSection, Tag("delta")],
     Discriminator(
         _kind,
         custom_error_type="no_such_kind",
-        custom_error_message='the kind is none that there is; use "files", "kafka", "rate" or "socket"',
+        custom_error_message='the kind is none that there is; use "files", "kafka", "delta", "rate" or "socket"',
     ),
 ]
 
 AnySink: TypeAlias = Annotated[
-    Annotated[SinkSection, Tag("files")] | Annotated[KafkaSinkSection, Tag("kafka")],
+    Annotated[SinkSection, Tag("files")]
+    | Annotated[KafkaSinkSection, Tag("kafka")]
+    | Annotated[DeltaSinkSection, Tag("delta")],
     Discriminator(
         _kind,
         custom_error_type="no_such_kind",
-        custom_error_message='the kind is none that there is; use "files" or "kafka"',
+        custom_error_message='the kind is none that there is; use "files", "kafka" or "delta"',
     ),
 ]
 
-KINDS = ("files", "kafka", "rate", "socket")
+KINDS = ("files", "kafka", "rate", "socket", "delta")
 
 
 class JobFile(Section):

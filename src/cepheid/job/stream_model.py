@@ -75,6 +75,37 @@ class KafkaSourceSection(_TextSourceSection):
     order: list[Name] = []
 
 
+class DeltaSourceSection(Section):
+    """``[source]`` with ``kind = "delta"``: the rows of a Delta table, those that are there and those that come.
+
+    Attributes:
+        path: of the table; relative to the folder of the job file.
+        time: the column of event time.
+        time_unit: what its numbers count since 1970.
+        type: the column of the event type.
+        event: the type of all events of this source.
+        columns: column -> its type, of those that the query reads; the time and type columns are read, too.
+        options: further settings of Delta's source.
+        order: the columns that order events of equal time.
+    """
+
+    kind: Literal["delta"]
+    path: Name
+    time: Name
+    time_unit: TimeUnit | None = None
+    type: Name | None = None
+    event: Name | None = None
+    columns: dict[Name, TypeName] = {}
+    options: dict[Name, str] = {}
+    order: list[Name] = []
+
+    @model_validator(mode="after")
+    def _one_way_of_telling(self) -> DeltaSourceSection:
+        if self.type is not None and self.event is not None:
+            raise ValueError("type names a column and event one type for all rows; leave one out")
+        return self
+
+
 class SocketSourceSection(_TextSourceSection):
     """``[source]`` with ``kind = "socket"``: lines of text from a port, for trying things out.
 
@@ -131,6 +162,17 @@ class KafkaSinkSection(Section):
     key: Name = "match_id"
     headers: dict[Name, str] = {}
     options: dict[Name, str] = {}
+
+
+class DeltaSinkSection(Section):
+    """``[sink]`` with ``kind = "delta"``: a row for each match in a Delta table, each once.
+
+    Attributes:
+        path: of the table, which is made with the first matches; relative to the folder of the job file.
+    """
+
+    kind: Literal["delta"]
+    path: Name
 
 
 class StreamSection(Section):

@@ -14,15 +14,17 @@ from cepheid.events.schema import Schema
 from cepheid.events.types import TEXT, DataType
 from cepheid.job.load import Job
 from cepheid.job.model import SourceSection
-from cepheid.job.stream_model import KafkaSourceSection, RateSourceSection, SocketSourceSection
+from cepheid.job.stream_model import DeltaSourceSection, KafkaSourceSection, RateSourceSection, SocketSourceSection
 
 _UTC = pa.timestamp("us", "UTC")
 
-Source = SourceSection | KafkaSourceSection | RateSourceSection | SocketSourceSection
+Source = SourceSection | KafkaSourceSection | RateSourceSection | SocketSourceSection | DeltaSourceSection
 
 
-def declared_fields(source: SourceSection | KafkaSourceSection | SocketSourceSection) -> dict[str, Any]:
-    """The fields of JSON that a source reads, with their Arrow types: those declared, the time and the type."""
+def declared_fields(
+    source: SourceSection | KafkaSourceSection | SocketSourceSection | DeltaSourceSection,
+) -> dict[str, Any]:
+    """The fields that a source reads, with their Arrow types: those declared, the time and the type."""
     columns = {name: column_type(text) for name, text in source.columns.items()}
     columns.setdefault(source.time, column_type("timestamp" if source.time_unit is None else "int"))
     if source.type is not None:
@@ -66,6 +68,8 @@ def _arrow_fields(job: Job, source: Source) -> dict[str, Any]:
             schema = pq.read_schema(list_files(job.paths_of(source)[0])[0])
             return {field.name: field.type for field in schema}
         return {"file_path": pa.string(), **declared_fields(source)}
+    if isinstance(source, DeltaSourceSection):
+        return declared_fields(source)
     text = {"value": pa.string()} if source.format == "text" else declared_fields(source)
     if isinstance(source, SocketSourceSection):
         return {"timestamp": _UTC, **text} if source.format == "text" else text

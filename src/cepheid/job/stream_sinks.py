@@ -11,8 +11,9 @@ from typing import Any, Protocol
 from cepheid.connectors.writing import write_json_lines, write_table
 from cepheid.engine.output_schema import LAST, MATCH
 from cepheid.errors import JobError
+from cepheid.job.checkpoint import query_id
 from cepheid.job.load import Job
-from cepheid.job.stream_model import KafkaSinkSection
+from cepheid.job.stream_model import DeltaSinkSection, KafkaSinkSection
 
 
 class Writer(Protocol):
@@ -80,6 +81,27 @@ class KafkaWriter:
 
 
 @dataclass(frozen=True)
+class DeltaWriter:
+    """Appends rows to a Delta table; those of a batch that comes again are there already.
+
+    Attributes:
+        path: of the table.
+        checkpoint: of the stream, whose batches are counted.
+    """
+
+    path: Path
+    checkpoint: Path
+
+    def __call__(self, rows: Any, number: int) -> None:
+        """Write the rows of one batch."""
+        from cepheid.spark.delta import delta_writer
+        from cepheid.spark.kafka import MATCH_ID
+
+        application = f"cepheid {query_id(self.checkpoint)}"
+        delta_writer(str(self.path), application)(rows.withColumnRenamed(MATCH, MATCH_ID), number)
+
+
+@dataclass(frozen=True)
 class Matches:
     """Writes matches under the columns that users know.
 
@@ -121,6 +143,9 @@ def match_writer(job: Job, columns: list[str]) -> Writer:
             )
         servers = job.text_of(sink.servers)
         return Matches(KafkaWriter(servers, sink.topic, key, sink.headers, sink.options), keeps_id=True)
+    if isinstance(sink, DeltaSinkSection):
+        assert job.model.stream is not None
+        return Matches(DeltaWriter(job.path_of(sink.path), job.path_of(job.model.stream.checkpoint)), keeps_id=True)
     if sink.path is None:
         return Matches(OutWriter(), keeps_id=False)
     return Matches(FolderWriter(job.path_of(sink.path), sink.format or "jsonl"), keeps_id=False)

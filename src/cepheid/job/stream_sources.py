@@ -9,7 +9,7 @@ from typing import Any
 from cepheid.errors import JobError
 from cepheid.job.load import Job
 from cepheid.job.model import SourceSection
-from cepheid.job.stream_model import KafkaSourceSection, RateSourceSection, SocketSourceSection
+from cepheid.job.stream_model import DeltaSourceSection, KafkaSourceSection, RateSourceSection, SocketSourceSection
 from cepheid.job.stream_schema import Source, declared_fields
 
 
@@ -39,6 +39,8 @@ def name_of(source: Source) -> str:
             return f"socket {source.host}:{source.port}"
         case RateSourceSection():
             return "rate"
+        case DeltaSourceSection():
+            return source.path
         case _:
             return ", ".join(source.path)
 
@@ -90,7 +92,7 @@ def _order(source: Source) -> list[str]:
 
 def _read(job: Job, source: Source, number: int, session: Any) -> Any:
     from cepheid.spark.kafka import read_kafka
-    from cepheid.spark.sources import fields_of, read_json_files, read_parquet_files, read_rate, read_socket
+    from cepheid.spark.sources import fields_of, in_columns, read_json_files, read_parquet_files, read_rate, read_socket
 
     if isinstance(source, RateSourceSection):
         return read_rate(session, source.rows_per_s)
@@ -101,6 +103,12 @@ def _read(job: Job, source: Source, number: int, session: Any) -> Any:
         if source.format == "parquet":
             return read_parquet_files(session, paths, required=required)
         return read_json_files(session, paths, fields_of(declared_fields(source)), required=required)
+    if isinstance(source, DeltaSourceSection):
+        from cepheid.spark.delta import read_delta
+
+        options = {name: job.text_of(value) for name, value in source.options.items()}
+        read = read_delta(session, str(job.path_of(source.path)), required=required, options=options)
+        return in_columns(read, fields_of(declared_fields(source)), source.path)
     fields = None if source.format == "text" else fields_of(declared_fields(source))
     if isinstance(source, SocketSourceSection):
         return read_socket(session, source.host, source.port, fields, required=required if fields else ())

@@ -16,7 +16,6 @@ from cepheid.job.load import Job
 from cepheid.job.model import decisions_section
 from cepheid.job.parameters import require_all, values_for
 from cepheid.job.section import length_us
-from cepheid.job.stream_model import KafkaSinkSection, KafkaSourceSection
 from cepheid.job.stream_sinks import FolderWriter, Writer, match_writer
 from cepheid.job.stream_sources import Streams, name_of, streams_of, type_column
 from cepheid.job.telemetry import QUANTILES, Batch, Closed, Held, Telemetry, Totals, Written
@@ -110,17 +109,15 @@ def _depends_on(job: Job) -> dict[str, str]:
 
 
 def _config(job: Job) -> dict[str, str]:
-    from cepheid.spark.connectors import kafka_config
+    from cepheid.spark.connectors import delta_config, kafka_config, together
 
     given = dict(job.model.spark)
-    kafka = isinstance(job.model.sink, KafkaSinkSection) or any(
-        isinstance(source, KafkaSourceSection) for source in job.model.source
-    )
+    kinds = {job.model.sink.kind, *(source.kind for source in job.model.source)}
     return {
         "spark.sql.session.timeZone": "UTC",
         # A batch that failed is planned again by the next run; what is older serves nobody.
         "spark.sql.streaming.minBatchesToRetain": "20",
-        **(kafka_config(given) if kafka else {}),
+        **together(kafka_config(given) if "kafka" in kinds else {}, delta_config(given) if "delta" in kinds else {}),
         **given,
     }
 

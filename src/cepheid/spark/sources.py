@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
-from cepheid.errors import SetupError
+from cepheid.errors import SchemaError, SetupError
 from cepheid.spark.json_values import Read, parse_json
 from cepheid.spark.schema import spark_type
 from cepheid.spark.values import named
@@ -78,16 +78,7 @@ def read_parquet_files(session: SparkSession, paths: Sequence[str], *, required:
             frames.append(session.readStream.schema(schema).parquet(path))
         except AnalysisException as error:
             raise _no_folder(path, error) or error from None
-    rows = reduce(DataFrame.unionByName, frames)
-    reason = F.lit(None).cast("string")
-    column = F.lit(None).cast("string")
-    for name in required:
-        reason = F.when(named(name).isNull(), f"no {name}").otherwise(reason)
-        column = F.when(named(name).isNull(), name).otherwise(column)
-    whole = reduce(lambda one, other: one & other, [named(name).isNotNull() for name in required], F.lit(True))
-    raw = F.to_json(F.struct(*(named(name) for name in rows.columns)))
-    rejected = rows.where(~whole).select(column.alias("column"), reason.alias("reason"), raw.alias("raw"))
-    return Read(rows.where(whole), rejected)
+    return whole_rows(reduce(DataFrame.unionByName, frames), required)
 
 
 def read_socket(
@@ -115,6 +106,50 @@ def read_rate(session: SparkSession, rows_per_s: int) -> Read:
     rows = session.readStream.format("rate").option("rowsPerSecond", rows_per_s).load()
     none = F.lit(None).cast("string")
     return Read(rows, rows.where(F.lit(False)).select(none.alias("column"), none.alias("reason"), none.alias("raw")))
+
+
+def in_columns(read: Read, schema: spark.StructType, source: str) -> Read:
+    """What was read of a table, with some of its columns only.
+
+    Args:
+        read: of the table.
+        schema: the columns, and the types that they are said to have.
+        source: what the table is called, for errors.
+
+    Raises:
+        SchemaError: a column is not there, or has a type that Spark does not widen to the one that is said.
+    """
+    have = read.events.schema
+    for field in schema.fields:
+        if field.name not in have.names:
+            raise SchemaError(
+                f"{source} has no column {field.name!r}", remedy=f"its columns are: {', '.join(have.names)}"
+            )
+        kinds = have[field.name].dataType, field.dataType
+        widened = all(isinstance(kind, spark.IntegralType) for kind in kinds) or all(
+            isinstance(kind, spark.FractionalType) and not isinstance(kind, spark.DecimalType) for kind in kinds
+        )
+        if kinds[0] != kinds[1] and not widened:
+            raise SchemaError(
+                f"the column {field.name!r} of {source} is {kinds[0].simpleString()}, and the job says "
+                f"{kinds[1].simpleString()}",
+                remedy="declare the type that it has under columns",
+            )
+    columns = [named(field.name).cast(field.dataType).alias(field.name) for field in schema.fields]
+    return Read(read.events.select(*columns), read.rejected)
+
+
+def whole_rows(rows: DataFrame, required: Sequence[str]) -> Read:
+    """Rows as events; one with NULL in a column that every event must have is rejected."""
+    reason = F.lit(None).cast("string")
+    column = F.lit(None).cast("string")
+    for name in required:
+        reason = F.when(named(name).isNull(), f"no {name}").otherwise(reason)
+        column = F.when(named(name).isNull(), name).otherwise(column)
+    whole = reduce(lambda one, other: one & other, [named(name).isNotNull() for name in required], F.lit(True))
+    raw = F.to_json(F.struct(*(named(name) for name in rows.columns)))
+    rejected = rows.where(~whole).select(column.alias("column"), reason.alias("reason"), raw.alias("raw"))
+    return Read(rows.where(whole), rejected)
 
 
 def _no_folder(path: str, error: AnalysisException) -> SetupError | None:
