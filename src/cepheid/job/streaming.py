@@ -84,10 +84,6 @@ def require_possible(job: Job) -> None:
         JobError: the job asks for it.
     """
     model = job.model
-    if model.file_sink.timed_out is not None:
-        raise _misplaced(
-            job, ("sink", "timed_out"), "what timed out is not told of streams", "leave [sink.timed_out] out"
-        )
     if job.sinks:
         others = ", ".join(f"[queries.{name}]" for name in job.sinks)
         problem = f"a stream writes the matches of [query] alone, and {others} has a path"
@@ -147,6 +143,8 @@ def _wired(job: Job, session: Any, parameters: Mapping[str, str] | None) -> tupl
     outputs = ["matches", "held"]
     if job.model.late is not None:
         outputs.append("late")
+    if job.model.file_sink.timed_out is not None:
+        outputs.append("timed_out")
     if rejected is not None and rejected.null_keys:
         outputs.append("rejected")
     slack = job.model.slack
@@ -173,6 +171,9 @@ def _writers(job: Job, found: Any) -> dict[str, Writer]:
     late, rejected = job.model.late, job.model.rejected_events
     if late is not None:
         writers["late"] = FolderWriter(job.path_of(late.path), late.format or "jsonl")
+    left = job.model.file_sink.timed_out
+    if left is not None:
+        writers["timed_out"] = FolderWriter(job.path_of(left.path), left.format or "jsonl")
     if rejected is not None:
         folder = job.path_of(rejected.path)
         writers["unread"] = FolderWriter(folder, rejected.format or "jsonl")

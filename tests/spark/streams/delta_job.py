@@ -15,11 +15,13 @@ from cepheid.spark.session import local_session
 def main() -> None:
     """Bring the files that are there into the table of events, then go on until all of them are read."""
     folder = Path(sys.argv[1])
-    config = {**delta_config({}), "spark.sql.session.timeZone": "UTC", "spark.driver.memory": "512m"}
+    # Delta reads its own log by a job of Spark, of fifty tasks by default.
+    config = {**delta_config({}), "spark.databricks.delta.snapshotPartitions": "1", "spark.driver.memory": "600m"}
     spark = local_session("delta", cores=2, shuffle_partitions=2, config=config)
     write = delta_writer(str(folder / "events"), "files")
     for number, file in enumerate(sorted((folder / "in").glob("*.parquet"))):
-        write(spark.read.parquet(str(file)), number)
+        if not (folder / "events" / "_delta_log" / f"{number:020}.json").exists():
+            write(spark.read.parquet(str(file)), number)
     spark.stop()  # the job starts one of its own
     run_stream(load(folder / "job.toml"), print, print)
 

@@ -88,8 +88,6 @@ def test_faults_of_streams_are_told_before_anything_runs(spark, tmp_path: Path):
         )
     with pytest.raises(NotSupportedError, match="set of queries"):
         cep.detect(frame, cep.QuerySet({"q": QUERY}), watermark="1 s", **COLUMNS)
-    with pytest.raises(NotSupportedError, match="timed out"):
-        cep.detect(frame, QUERY, watermark="1 s", outputs="timed_out", **COLUMNS)
     with pytest.raises(SchemaError, match="some are not"):
         cep.detect({"A": frame, "B": spark.createDataFrame([(1,)], "ts long")}, "A a", time="ts", time_unit="ms")
     with pytest.raises(SchemaError, match="for streams"):

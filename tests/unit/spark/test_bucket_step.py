@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.engine.outputs import LATE, MATCHES
+from cepheid.engine.output_schema import timed_out_schema
+from cepheid.engine.outputs import LATE, MATCHES, TIMED_OUT
 from cepheid.engine.stream import Stream
 from cepheid.errors import DataError
 from cepheid.events.ingest import schema_of
@@ -128,6 +129,30 @@ def test_cuts_failures_and_workers_change_nothing(seed: int):
     found += rows(step(b"run", 0, [], group), step)
     assert found == right(last + 999)
     assert group.timeout_ms is None
+
+
+@pytest.mark.parametrize("policy", ["next", "any"])
+def test_what_times_out_is_told_when_its_window_closes(policy: str):
+    query = f"PATTERN SEQ(A a, B b, C c) WHERE SAME[k] AND a.id < b.id WITHIN 20 ms POLICY {policy} RETURN a.id AS a"
+    step, group = step_of(query), Group()
+    bound = step.bound
+    step = replace(step, outputs={**step.outputs, TIMED_OUT: timed_out_schema(bound, TABLE.schema)})
+    fields = [("output", pa.string())] + [(n, pa.struct(list(step.outputs[n]))) for n in (MATCHES, TIMED_OUT)]
+    step = replace(step, tagged=pa.schema(fields))
+    found: dict[str, list[Any]] = {MATCHES: [], TIMED_OUT: []}
+    last = TABLE["ts"].to_pylist()[-1]
+    for number, at in enumerate((*range(0, TABLE.num_rows, 17), TABLE.num_rows)):
+        group.watermark_ms = last + 1_000 if at == TABLE.num_rows else 0
+        worker = f"worker {number // 2}".encode()  # every other one begins with the bytes
+        for result in step(worker, 0, packed(TABLE.slice(at, 17)), group):
+            for row in pa.ipc.read_record_batch(pa.py_buffer(result), step.tagged).to_pylist():
+                found[row["output"]].append(repr(row[row["output"]]))
+    matcher = cep.Matcher(query, schema=TABLE.schema, order="id", outputs=(MATCHES, TIMED_OUT), **COLUMNS)
+    matcher.push(TABLE)
+    right = matcher.advance(last + 999)
+    assert right.timed_out.num_rows > 10
+    assert sorted(found[MATCHES]) == sorted(map(repr, right.matches.to_pylist()))
+    assert sorted(found[TIMED_OUT]) == sorted(map(repr, right.timed_out.to_pylist()))
 
 
 def test_late_events_are_told_and_in_no_match():

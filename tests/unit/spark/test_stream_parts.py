@@ -133,6 +133,13 @@ def test_state_is_refused_where_it_does_not_fit():
         state.read(data[:-1])
     with pytest.raises(DataError, match="made with the query A a, and the stream runs with B b now"):
         state.require_same(kept.asked, {"the query": "B b"})
+    told = {**kept.asked, "what timed out": "told"}
+    with pytest.raises(
+        DataError, match="made without what timed out, and the stream runs with what timed out told now"
+    ):
+        state.require_same(kept.asked, told)
+    with pytest.raises(DataError, match="made with what timed out told, and the stream runs without what timed out"):
+        state.require_same(told, kept.asked)
 
 
 def test_a_worker_keeps_the_matchers_that_it_used_last():

@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 from pyspark.sql.streaming.state import GroupStateTimeout
 
+from cepheid.engine.output_schema import timed_out_schema
 from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED, TIMED_OUT
 from cepheid.engine.settings import Settings
 from cepheid.engine.stream import Stream
-from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.errors import SchemaError
 from cepheid.events.schema import Schema
 from cepheid.events.types import TEXT
 from cepheid.language.bound import BoundQuery
@@ -77,17 +78,12 @@ def detect_stream(
             "the output closed tells which windows a policy closed, and slack= is none",
             remedy="give slack=cep.Slack.probabilistic(...), or ask for other outputs",
         )
-    if TIMED_OUT in outputs:
-        raise NotSupportedError(
-            "a stream cannot tell what timed out yet",
-            remedy="ask for the outputs matches, late and rejected, or use a batch DataFrame",
-            origin=bound.origin,
-        )
     for one in bound.chain:
         check(one, stream=True)
     whole = streamed.events.schema
     source = Source(spark.StructType(whole.spark.fields))
-    keys = _keys(bound, source)
+    left = TIMED_OUT in outputs
+    keys = _keys(bound, source, infer=not left)
     # Late and rejected events are shown whole, and with FROM the inner query reads what this one does not name.
     # A slack policy reads columns that the query does not.
     narrow = bound.inner is None and slack is None and outputs <= {MATCHES, HELD}
@@ -105,8 +101,11 @@ def detect_stream(
         )
     n_buckets = _n_buckets(bound, keys, n_buckets)
     # What cannot run is refused before anything does.
-    matches = Stream(kept, pruned.arrow, settings).output
+    matches = Stream(kept, pruned.arrow, settings, timed_out=left).output
     result, names = _results(matches, whole.spark, outputs, tagged=asked is not None)
+    if left:
+        names[TIMED_OUT] = batch.declared_schema(timed_out_schema(kept, pruned.arrow))[0]
+        result = result.add(spark.StructField(TIMED_OUT, names[TIMED_OUT], True))
     declared, output = batch.declared_schema_of(result)
     packing = Packing(
         pruned.arrow,
@@ -129,6 +128,7 @@ def detect_stream(
             the_columns=", ".join(f"{f.name} {f.type}" for f in pruned.arrow),
             the_number_of_buckets=n_buckets,
             the_streams=", ".join(streamed.sources),
+            **({"what_timed_out": "told"} if left else {}),
         ),
         outputs={name: batch.declared_schema_of(columns)[1] for name, columns in names.items()},
         tagged=output if asked is not None else None,
@@ -148,13 +148,20 @@ def detect_stream(
     return rows if asked is None else StreamOutputs.of(rows, {name: names[name].names for name in names})
 
 
-def _keys(bound: BoundQuery, source: Source) -> Keys | None:
-    """The keys of which events with different values never meet; None where there are none that Spark computes."""
+def _keys(bound: BoundQuery, source: Source, *, infer: bool) -> Keys | None:
+    """The keys of which events with different values never meet; None where there are none that Spark computes.
+
+    Args:
+        bound: the query.
+        source: the events.
+        infer: those that equalities imply will do. Where what timed out is told they do not: an event without a key
+            starts what may time out, too.
+    """
     if bound.inner is not None:
         return None
     if bound.partition:
         return same_keys(bound, source)
-    inferred = inferred_partition(bound)
+    inferred = inferred_partition(bound) if infer else None
     return None if inferred is None else inferred_keys(bound, inferred, source)
 
 

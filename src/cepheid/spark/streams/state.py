@@ -92,11 +92,17 @@ def require_same(before: Mapping[str, str], now: Mapping[str, str]) -> None:
     Raises:
         DataError: they differ; says in what.
     """
-    for what, value in now.items():
+    for what in (*now, *(name for name in before if name not in now)):
+        value = now.get(what)
         if before.get(what) != value:
+            old = before.get(what)
+            then = f"without {what}" if old is None else f"with {what} {old}"
+            today = (
+                f"without {what}" if value is None else f"with {value}" if old is not None else f"with {what} {value}"
+            )
             raise DataError(
-                f"the checkpoint was made with {what} {before.get(what)}, and the stream runs with {value} now: what "
-                "it has kept means nothing there",
+                f"the checkpoint was made {then}, and the stream runs {today} now: what it has kept means nothing "
+                "there",
                 remedy="start with a new checkpointLocation, or go on with what the checkpoint was made with",
             )
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED
+from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED, TIMED_OUT
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
@@ -118,6 +118,8 @@ class BucketStep:
             reached_us = closings.until(heard, clock, self.idle_us)
             found[CLOSED] = closings.table(bucket)
         found[MATCHES] = stream.advance(reached_us)
+        if TIMED_OUT in self.outputs:
+            found[TIMED_OUT] = stream.timed_out()
         self._tell(stream, clock, stream.n_dropped - n_dropped)
         if HELD in self.outputs:
             found[HELD] = _held(bucket, stream, stream.n_late - n_late)
@@ -135,7 +137,7 @@ class BucketStep:
         if warm is not None:
             return warm
         policy = None if self.policy is None else self.policy()
-        stream = Stream(self.bound, self.columns, self.settings, policy)
+        stream = Stream(self.bound, self.columns, self.settings, policy, timed_out=TIMED_OUT in self.outputs)
         if self.slack is not None:
             stream.watch = self.slack.watch(self.bound)
         if kept is not None:
