@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from cepheid.errors import CapacityError, DataError, JobError, QueryError
-from cepheid.job.checkpoint import require_same, resumed
+from cepheid.job.checkpoint import query_id, require_same, resumed
 from cepheid.job.load import parse
+from cepheid.job.stream_schema import declared_fields
 
 QUERY = '[query]\ntext = "PATTERN SEQ(A a, B b) WITHIN 5 s"\n'
 KAFKA = '[source]\nkind = "kafka"\nservers = "x:1"\ntopics = "t"\ntime = "ts"\n'
@@ -22,6 +23,23 @@ def test_a_job_from_kafka_to_kafka():
     assert (source.kind, source.topics, job.model.sink.kind, job.model.runs_on) == ("kafka", ["t"], "kafka", "spark")
     assert job.model.stream is not None
     assert job.model.stream.trigger == "as it comes"
+
+
+def test_a_job_from_delta_to_delta():
+    source = '[source]\nkind = "delta"\npath = "in"\ntime = "ts"\ntype = "kind"\ncolumns = { id = "int" }\n'
+    job = parse(source + QUERY + STREAM + '[sink]\nkind = "delta"\npath = "out"\n', "j.toml", Path("/"))
+    (read,) = job.model.source
+    assert (read.kind, read.event, job.model.sink.kind) == ("delta", None, "delta")
+    assert list(declared_fields(read)) == ["id", "ts", "kind"]
+    with pytest.raises(JobError, match=r"leave one out"):
+        parse(source + 'event = "A"\n' + QUERY + STREAM, "j.toml", Path("/"))
+
+
+def test_the_query_of_a_checkpoint_has_an_id(tmp_path: Path):
+    with pytest.raises(JobError, match="does not say which query"):
+        query_id(tmp_path)
+    (tmp_path / "metadata").write_text('{"id":"4f"}')
+    assert query_id(tmp_path) == "4f"
 
 
 @pytest.mark.parametrize(
