@@ -13,7 +13,6 @@ import os
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +67,7 @@ CURVES = {
 
 
 class Counted:
-    """Takes the matches of each micro-batch, and the number of its events from the observation beside it."""
+    """Takes the matches of each micro-batch."""
 
     def __init__(self) -> None:
         self.n_matches = 0
@@ -121,7 +120,9 @@ def soak(spark: SparkSession, folder: Path, events_per_s: int, minutes: float) -
                 samples.state_bytes.append(progress["stateOperators"][0]["memoryUsedBytes"])
                 samples.batch_s.append(progress["durationMs"].get("triggerExecution", 0) / 1000)
                 samples.n_behind.append(feeder.n_events - n_taken)
-            threading.Event().wait(SAMPLE_S)
+            time.sleep(SAMPLE_S)
+        feeder.stop()
+        query.processAllAvailable()
     finally:
         feeder.stop()
         query.stop()

@@ -29,8 +29,8 @@ EVENTS_PER_S = 100_000
 FILES_PER_S = 5
 N_KEYS = 10_000
 BAR_P95_S = 1.5
-N_WARM_UP_BATCHES = 12
-"""In which Java compiles what it runs; they do not count."""
+WARM_UP = 1 / 3
+"""The share of the time in which Java compiles what it runs: micro-batches that end in it do not count."""
 
 SCHEMA = "id long, type string, ts timestamp, key int, v1 int"
 _PARTS = ("latestOffset", "getBatch", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
@@ -108,15 +108,19 @@ class Latencies:
     """Takes the matches of each micro-batch.
 
     Attributes:
+        since: the time on the monotonic clock from which they count, s.
         of_batches: the seconds between the last event of each match and the moment when it was there.
     """
 
+    since: float
     of_batches: dict[int, list[float]] = field(default_factory=dict)
 
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Bring the matches of a micro-batch to this process."""
         last = rows.select("last_ts").toArrow()["last_ts"]
         now_us = time.time() * 1e6
+        if time.monotonic() < self.since:
+            return
         self.of_batches[number] = ((now_us - last.cast("int64").to_numpy()) / 1e6).tolist()
 
 
@@ -127,24 +131,26 @@ def measure_latency(spark: SparkSession, folder: Path, seconds: float, slack: st
     matches = detect(
         events, W2.format(more="", within="1 s"), time="ts", type="type", order="id", watermark=slack, partitions=8
     )
-    latencies = Latencies()
+    begin = time.monotonic()
+    latencies = Latencies(begin + seconds * WARM_UP)
     writer = matches.writeStream.foreachBatch(latencies).option("checkpointLocation", str(folder / "checkpoint"))
     feeder.start()
     query = writer.start()
     try:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and query.isActive:
+        while time.monotonic() < begin + seconds and query.isActive:
             time.sleep(0.1)
+        feeder.stop()
+        query.processAllAvailable()  # a query that is stopped in a micro-batch says so at length
     finally:
         feeder.stop()
         query.stop()
-    told = [p for p in query.recentProgress if p["batchId"] >= N_WARM_UP_BATCHES and p["numInputRows"]]
+    told = [p for p in query.recentProgress if p["batchId"] in latencies.of_batches and p["numInputRows"]]
     return _figures(told, latencies)
 
 
 def _figures(told: list[Any], latencies: Latencies) -> list[Figure]:
     part = "100 k events/s"
-    waited = [s for number, found in latencies.of_batches.items() if number >= N_WARM_UP_BATCHES for s in found]
+    waited = [s for found in latencies.of_batches.values() for s in found]
     spent = [p["durationMs"] for p in told]
     took_s = [one["triggerExecution"] / 1000 for one in spent]
     if not took_s:
