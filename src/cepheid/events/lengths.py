@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from fractions import Fraction
 
@@ -13,16 +14,22 @@ from cepheid.events.schema import TIME_UNITS
 Length = timedelta | str | int | float
 """A length of time: ``timedelta(seconds=5)``, ``"5 seconds"``, or a number in a unit that is known elsewhere."""
 
-_NAMES = {
-    "us": ("us", "microsecond", "microseconds"),
-    "ms": ("ms", "millisecond", "milliseconds"),
-    "s": ("s", "sec", "second", "seconds"),
-    "min": ("min", "minute", "minutes"),
-    "h": ("h", "hour", "hours"),
-    "d": ("d", "day", "days"),
+WRITTEN_UNITS: Mapping[str, tuple[str, int]] = {
+    **dict.fromkeys(("us", "µs", "μs", "usec", "usecs", "microsecond", "microseconds"), ("us", 1)),
+    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), ("ms", 1)),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("s", 1)),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), ("min", 1)),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), ("h", 1)),
+    **dict.fromkeys(("d", "day", "days"), ("d", 1)),
+    **dict.fromkeys(("week", "weeks"), ("d", 7)),
 }
-_UNITS = {name: TIME_UNITS[unit] for unit, names in _NAMES.items() for name in names}
-_WRITTEN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
+"""Unit of time as written (in lower case), in queries and elsewhere -> key of `TIME_UNITS`, and how many of it."""
+
+NUMBER = r"(?:[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?(?:[kKM](?!\w))?"
+"""A number as it is written, in queries and elsewhere: ``0.5``, ``10_000``, ``1e3``, ``20k``, ``1M``."""
+
+_LENGTH = re.compile(rf"\s*({NUMBER})\s*([^\W\d]+)\s*")
+_SUFFIXES = {"k": 1_000, "K": 1_000, "M": 1_000_000}
 
 
 def length_us(length: Length, name: str, time_unit: str | None = None) -> int:
@@ -40,9 +47,7 @@ def length_us(length: Length, name: str, time_unit: str | None = None) -> int:
     if isinstance(length, timedelta):
         us = length // timedelta(microseconds=1)
     elif isinstance(length, str):
-        written = _WRITTEN.fullmatch(length)
-        if written is not None and written[2].lower() in _UNITS:
-            us = round(Fraction(written[1]) * _UNITS[written[2].lower()])
+        us = _written_us(length)
     elif isinstance(length, int | float) and not isinstance(length, bool) and math.isfinite(length):
         if time_unit is None:
             raise SchemaError(
@@ -58,3 +63,12 @@ def length_us(length: Length, name: str, time_unit: str | None = None) -> int:
             remedy=f'write {name}="10 seconds", or give a timedelta',
         )
     return us
+
+
+def _written_us(text: str) -> int | None:
+    written = _LENGTH.fullmatch(text)
+    if written is None or written[2].lower() not in WRITTEN_UNITS:
+        return None
+    number, (unit, n_units) = written[1], WRITTEN_UNITS[written[2].lower()]
+    many = _SUFFIXES.get(number[-1], 1)
+    return round(Fraction(number if many == 1 else number[:-1]) * many * n_units * TIME_UNITS[unit])

@@ -7,9 +7,9 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from cepheid.connectors.column_types import column_type
-from cepheid.errors import QueryError, SchemaError
+from cepheid.errors import SchemaError
+from cepheid.events import lengths
 from cepheid.events.schema import TIME_UNITS
-from cepheid.language.quantities import extent
 
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
@@ -55,13 +55,9 @@ def length_us(text: str) -> int:
         ValueError: it is none.
     """
     try:
-        found = extent(text)
-    except QueryError:
-        found = None
-    factor_us = None if found is None else TIME_UNITS.get(found.unit or "")
-    if found is None or factor_us is None:
-        raise ValueError(f'{text!r} is not a length of time; write "5 s" or "2 minutes"')
-    return round(found.value * factor_us)
+        return lengths.length_us(text, "length")
+    except SchemaError:
+        raise ValueError(f'{text!r} is not a length of time; write "5 s" or "2 minutes"') from None
 
 
 TimeUnit: TypeAlias = Annotated[str, AfterValidator(_known_unit)]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheid.errors import QueryError, Span
+from cepheid.events.lengths import NUMBER, WRITTEN_UNITS
 
 RESERVED = frozenset(
     "PATTERN WHERE WITHIN WINDOW BETWEEN POLICY AFTER RETURN FROM".split()
@@ -29,13 +30,7 @@ _WINDOW_WORDS = frozenset(("EXCLUSIVE", "SLIDE", "CLOSED", "ONE", "MATCH", "PER"
 _AFTER_WORDS = frozenset(("MATCH", "NO", "SKIP", "PAST", "TO", "NEXT", "FIRST", "LAST", "ROW"))
 
 UNITS: Mapping[str, tuple[str, int]] = {
-    **dict.fromkeys(("us", "µs", "μs", "usec", "usecs", "microsecond", "microseconds"), ("us", 1)),
-    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), ("ms", 1)),
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("s", 1)),
-    **dict.fromkeys(("min", "mins", "minute", "minutes"), ("min", 1)),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), ("h", 1)),
-    **dict.fromkeys(("d", "day", "days"), ("d", 1)),
-    **dict.fromkeys(("week", "weeks"), ("d", 7)),
+    **WRITTEN_UNITS,
     **dict.fromkeys(("event", "events"), ("events", 1)),
 }
 """Unit as written (in lower case) -> unit of the tree, and how many of it."""
@@ -95,15 +90,15 @@ _SLIPS: Mapping[str, str] = {
 }
 
 _TOKEN = re.compile(
-    r"""
+    rf"""
     (?P<space>(?:\s+|--[^\n]*|\#[^\n]*)+)
-  | (?P<number>(?:[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?(?:[kKM](?!\w))?)
+  | (?P<number>{NUMBER})
   | (?P<word>[^\W\d]\w*)
   | (?P<text>'(?:[^']|'')*')
   | (?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`)
   | (?P<parameter>:[^\W\d]\w*)
   | (?P<slip>=>|=<|&&|\|\||/\*|//|:=|->|[≠≤≥¬∧∨‘’“”–−×°→])
-  | (?P<symbol>==|<>|!=|<=|>=|[()\[\]{},;.|!+\-*/%?=<>])
+  | (?P<symbol>==|<>|!=|<=|>=|[()\[\]{{}},;.|!+\-*/%?=<>])
     """,
     re.VERBOSE,
 )

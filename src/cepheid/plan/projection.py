@@ -90,10 +90,6 @@ class Split:
     whole: tuple[Conjunct, ...]
     gaps: tuple[Gap, ...]
 
-    def gap_of(self, variable: str) -> Gap | None:
-        """The NOT that a variable stands under, or None."""
-        return next((gap for gap in self.gaps if variable in gap.negated), None)
-
 
 def not_split_because(bound: BoundQuery) -> str | None:
     """Why a query has no projections; None where it has.

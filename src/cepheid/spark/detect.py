@@ -11,6 +11,7 @@ from cepheid.engine.outputs import STREAM_NAMES, Outputs, asked_outputs
 from cepheid.engine.session import prepare
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.errors import QueryError, SchemaError
+from cepheid.events.lengths import Length
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
@@ -21,7 +22,6 @@ from cepheid.spark import batch
 from cepheid.spark.frames import Events, events_of, events_of_types
 from cepheid.spark.outputs import DetectedOutputs, detect_outputs, detect_outputs_of_set
 from cepheid.spark.query_sets import Detected, detect_set
-from cepheid.spark.streams.delay import Length
 from cepheid.spark.streams.detect import detect_stream
 from cepheid.spark.streams.given import (
     Columns,

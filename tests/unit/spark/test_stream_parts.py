@@ -14,10 +14,10 @@ from cepheid.engine.stream import Stream
 from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.errors import DataError, SchemaError
 from cepheid.events.ingest import schema_of
+from cepheid.events.lengths import length_us
 from cepheid.spark.streams import packs, state
 from cepheid.spark.streams.buckets import _murmur3, labels
 from cepheid.spark.streams.clock import Clock, Heard, reported_us
-from cepheid.spark.streams.delay import length_us
 
 
 def test_the_clock_follows_the_source_that_is_behind():

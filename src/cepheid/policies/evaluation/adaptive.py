@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cepheid.errors import SetupError
-from cepheid.policies.evaluation.choice import Hysteresis, best
+from cepheid.policies.evaluation.choice import Hysteresis
 from cepheid.policies.evaluation.cost_model import Estimate, estimated
 from cepheid.policies.evaluation.fitting import machine_model
 from cepheid.policies.evaluation.indexed_joins import IndexedJoins
@@ -291,11 +291,6 @@ def estimates_of(workload: Workload, model: IndexedJoins, *, at_once: bool = Fal
     """
     rate = float("inf") if at_once else None
     return [estimated(workload, plan, model.services_s(workload, plan), rate) for plan in plans_of(workload, model)]
-
-
-def chosen_plan(workload: Workload, model: IndexedJoins) -> Estimate:
-    """The best of the candidate plans."""
-    return best(estimates_of(workload, model))
 
 
 def text_of(workload: Workload, plan: Plan) -> str:

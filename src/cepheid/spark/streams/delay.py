@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
-from cepheid.errors import QueryError, SchemaError
-from cepheid.events.schema import TIME_UNITS
-from cepheid.language.quantities import extent
+from cepheid.errors import SchemaError
+from cepheid.events.lengths import Length, length_us
 from cepheid.spark.timecut import time_us
 from cepheid.spark.values import long, named
 
@@ -24,9 +21,6 @@ EVENT_TIME = "cepheid time"
 """The column of event time that is added where the user has called no `withWatermark`."""
 
 MS_US = 1_000
-
-Length = timedelta | str | int | float
-"""A length of time as users give it: ``timedelta(seconds=5)``, ``"5 seconds"``, or a number in the ``time_unit``."""
 
 
 @dataclass(frozen=True)
@@ -87,46 +81,6 @@ def watermarked(frame: DataFrame, *, time: str, time_unit: str | None, watermark
     timed = frame.withColumn(EVENT_TIME, F.timestamp_micros(moment))
     delay_ms = -(-delay_us // MS_US)
     return Watermarked(timed.withWatermark(f"`{EVENT_TIME}`", f"{delay_ms} milliseconds"), EVENT_TIME, delay_us)
-
-
-def length_us(length: Length, name: str, time_unit: str | None) -> int:
-    """A length of time in microseconds.
-
-    Args:
-        length: as the user gives it.
-        name: of the argument, for errors.
-        time_unit: of numbers.
-
-    Raises:
-        SchemaError: it is no length of time, or a negative one.
-    """
-    us: int | None = None
-    if isinstance(length, timedelta):
-        us = length // timedelta(microseconds=1)
-    elif isinstance(length, str):
-        us = _written_us(length)
-    elif isinstance(length, int | float) and not isinstance(length, bool) and math.isfinite(length):
-        if time_unit is None:
-            raise SchemaError(
-                f"{name}={length} is a number, and nothing says in which unit",
-                remedy=f'write {name}="{length} seconds", or give a timedelta',
-            )
-        us = round(length * TIME_UNITS[time_unit])
-    if us is None or us < 0:
-        raise SchemaError(
-            f"{name}={length!r} is no length of time from 0",
-            remedy=f'write {name}="10 seconds", or give a timedelta',
-        )
-    return us
-
-
-def _written_us(text: str) -> int | None:
-    try:
-        written = extent(text)
-    except QueryError:
-        return None
-    factor_us = TIME_UNITS.get(written.unit or "")
-    return None if factor_us is None else round(written.value * factor_us)
 
 
 def never_dropped(delays_us: Sequence[int]) -> Column:

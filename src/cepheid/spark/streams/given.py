@@ -11,12 +11,13 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.events.lengths import Length, length_us
 from cepheid.policies.slack.settings import Slack, received_column
 from cepheid.query import Query, QuerySet
 from cepheid.spark.frames import Events, union_of_types
 from cepheid.spark.schema import frame_schema, frame_schema_by_type
 from cepheid.spark.streams.closing import StreamSlack
-from cepheid.spark.streams.delay import EVENT_TIME, Length, length_us, watermarked
+from cepheid.spark.streams.delay import EVENT_TIME, watermarked
 from cepheid.spark.streams.packs import SOURCE
 
 
