@@ -43,7 +43,7 @@ QUERIES = {
 
 @pytest.fixture(scope="module")
 def frame(spark) -> DataFrame:
-    return spark.createDataFrame(TABLE.to_pandas().astype({"key": "Int64"})).repartition(3)
+    return spark.createDataFrame(TABLE).repartition(3)
 
 
 def rows(found: Any) -> list[str]:
