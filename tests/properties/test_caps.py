@@ -12,7 +12,7 @@ from cepheid.events.ingest import read_events
 from cepheid.testing.harness import answers_of, table_of
 from cepheid.testing.strategies import Example, Features, examples
 
-MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Of most examples so many starts share a time that nothing can be dropped, or the plan cannot.
 FEW = settings(MANY, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 

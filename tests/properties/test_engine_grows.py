@@ -12,8 +12,10 @@ from cepheid.errors import NotSupportedError
 from cepheid.testing.harness import engine_matches, oracle_matches
 from cepheid.testing.strategies import Example, Features, examples
 
+ROOM = [pytest.param(1, id="room for one"), pytest.param(4, id="room for four", marks=pytest.mark.slow)]
 
-@pytest.fixture(autouse=True, scope="module", params=[1, 4], ids=["room for one", "room for four"])
+
+@pytest.fixture(autouse=True, scope="module", params=ROOM)
 def little_room(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pool, "FIRST_ROWS", request.param)

@@ -17,6 +17,7 @@ JOB = Path(__file__).with_name("connect_job.py")
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
+@pytest.mark.slow
 def test_detect_works_over_spark_connect(tmp_path: Path):
     pytest.importorskip("zstandard", reason="PySpark's Connect client needs zstandard")
     try:

@@ -282,6 +282,7 @@ def differences(frame, batch: EventBatch, texts: list[str]) -> tuple[list[str], 
     return wrong, len(kept)
 
 
+@pytest.mark.slow
 @given(st.lists(EXPRESSION, min_size=60, max_size=60))
 # Not shrunk: each example is a Spark job, and the message names the expression.
 @settings(max_examples=4, phases=(Phase.explicit, Phase.generate))

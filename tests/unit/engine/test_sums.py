@@ -154,6 +154,7 @@ def test_a_step_never_leaves_int64():
             assert int(pool[1]) * 2**64 + int(pool[0]) == total
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(jit.COMPILING or not jit.ENABLED, reason="they are tested so by another process")
 @pytest.mark.parametrize("variables", [{"CEPHEID_JIT": "0"}, {jit.COMPILING_VARIABLE: "1"}], ids=["plain", "compiled"])
 def test_the_same_without_and_with_compiled_kernels(variables: dict[str, str]):
