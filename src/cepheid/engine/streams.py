@@ -15,6 +15,7 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.gauge import Gauge
 from cepheid.engine.settings import DEFAULTS, Settings
+from cepheid.engine.slack import SlackWatch
 from cepheid.engine.snapshot import events_of_table, packed, table_of_events
 from cepheid.engine.stream import Stream
 from cepheid.engine.together import worth_routing
@@ -33,7 +34,7 @@ class Streams:
     """The queries of a set over one stream; see `engine.stream.Stream`.
 
     Attributes:
-        watermark_us, n_arrived, n_late: as of a `Stream`; the same for all queries.
+        watermark_us, n_arrived, n_late, watch: as of a `Stream`; the same for all queries.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Streams:
         self.watermark_us = BEFORE_ALL_US
         self.n_arrived = 0
         self.n_late = 0
+        self.watch: SlackWatch | None = None
         self._bounds = dict(bounds)
         self._buffer = ReorderBuffer()
         self._streams: dict[str, Stream] = {}
@@ -135,6 +137,21 @@ class Streams:
     def n_dropped(self) -> int:
         """Partial matches that a cap made it forget, of all queries."""
         return sum(stream.n_dropped for stream in self._streams.values())
+
+    @property
+    def n_waiting(self) -> int:
+        """Events that the watermark has not passed."""
+        return len(self._buffer) + sum(stream.n_waiting for stream in self._streams.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held that later calls may look at; see `Stream.is_empty`."""
+        return not len(self._buffer) and all(stream.is_empty for stream in self._streams.values())
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all that is held."""
+        return self._buffer.n_bytes + sum(stream.n_bytes for stream in self._streams.values())
 
     def gauge(self) -> Gauge:
         """What is held for all queries together."""

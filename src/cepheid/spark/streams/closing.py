@@ -46,13 +46,13 @@ class StreamSlack:
     received: str
     unit: str | None
 
-    def watch(self, bound: BoundQuery) -> SlackWatch:
-        """What follows the events of one bucket.
+    def watch(self, *bounds: BoundQuery) -> SlackWatch:
+        """What follows the events of one bucket, for the queries that are run there.
 
         Raises:
             SchemaError: nothing says how often windows may be closed.
         """
-        return watch_of(self.slack, [bound], received=self.received, received_unit=self.unit)
+        return watch_of(self.slack, list(bounds), received=self.received, received_unit=self.unit)
 
 
 class Closings:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cepheid.engine.stream import Stream
+from cepheid.engine.streams import Streams
 from cepheid.errors import DataError
 from cepheid.spark.streams.clock import Clock
 
@@ -117,17 +118,17 @@ class WarmStreams:
             most_bytes: how much they may hold together; those used longest ago are forgotten first.
         """
         self._most_bytes = most_bytes
-        self._kept: OrderedDict[object, tuple[str, Stream, int]] = OrderedDict()
+        self._kept: OrderedDict[object, tuple[str, Stream | Streams, int]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def take(self, bucket: object, token: str) -> Stream | None:
+    def take(self, bucket: object, token: str) -> Stream | Streams | None:
         """Take out the matcher of a bucket; None where there is none whose state has this token."""
         kept = self._kept.pop(bucket, None)
         return kept[1] if kept is not None and kept[0] == token else None
 
-    def put(self, bucket: object, token: str, stream: Stream) -> None:
+    def put(self, bucket: object, token: str, stream: Stream | Streams) -> None:
         """Keep a matcher for the next micro-batch."""
         self._kept[bucket] = (token, stream, stream.n_bytes)
         while sum(n_bytes for _, _, n_bytes in self._kept.values()) > self._most_bytes:

@@ -20,6 +20,7 @@ from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED, TIMED_
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
+from cepheid.engine.streams import Streams
 from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
@@ -106,8 +107,8 @@ class BucketStep:
             batch = read_events(packs.table_of(parts, self.packed), self.schema)
             self._tell_ties(batch)
             late = stream.push(batch, None if closings is None else closings.take(batch))
-            found[LATE] = self._late(late)
-            found[REJECTED] = self._rejected(batch)
+            found[LATE] = self.late(late)
+            found[REJECTED] = self.rejected(batch)
         clock = Clock.of(len(self.delays_us)) if kept is None else kept.clock
         heard = reduce(Heard.and_also, [p.heard for p in parts], Heard((None,) * len(self.delays_us)))
         clock = clock.after(heard, reported_ms, self.delays_us)
@@ -117,12 +118,10 @@ class BucketStep:
         else:
             reached_us = closings.until(heard, clock, self.idle_us)
             found[CLOSED] = closings.table(bucket)
-        found[MATCHES] = stream.advance(reached_us)
-        if TIMED_OUT in self.outputs:
-            found[TIMED_OUT] = stream.timed_out()
+        found |= self.decided(stream, reached_us)
         self._tell(stream, clock, stream.n_dropped - n_dropped)
         if HELD in self.outputs:
-            found[HELD] = _held(bucket, stream, stream.n_late - n_late)
+            found[HELD] = _held(bucket, stream, self.n_late_told(stream.n_late - n_late))
         token = uuid4().hex
         group.update((state.written(state.Kept(self.asked, token, clock, _snapshot(stream))),))
         if self.deadlines and not stream.is_empty:
@@ -132,14 +131,34 @@ class BucketStep:
             if table is not None and table.num_rows and name in self.outputs:
                 yield from self._written(name, as_declared(table, self.outputs[name]))
 
-    def _stream(self, kept: state.Kept | None, bucket: object) -> Stream:
+    def new_stream(self) -> Stream | Streams:
+        """What matches the events of a bucket, at the beginning."""
+        policy = None if self.policy is None else self.policy()
+        return Stream(self.bound, self.columns, self.settings, policy, timed_out=TIMED_OUT in self.outputs)
+
+    @property
+    def bounds(self) -> tuple[BoundQuery, ...]:
+        """The queries that are run."""
+        return (self.bound,)
+
+    def decided(self, stream: Any, reached_us: int) -> dict[str, Any]:
+        """Output -> what is decided by now and was not before, as a table."""
+        found = {MATCHES: stream.advance(reached_us)}
+        if TIMED_OUT in self.outputs:
+            found[TIMED_OUT] = stream.timed_out()
+        return found
+
+    def n_late_told(self, n_late: int) -> int:
+        """Of the late events of this bucket those that count."""
+        return n_late
+
+    def _stream(self, kept: state.Kept | None, bucket: object) -> Stream | Streams:
         warm = None if kept is None else state.WARM.take(bucket, kept.token)
         if warm is not None:
             return warm
-        policy = None if self.policy is None else self.policy()
-        stream = Stream(self.bound, self.columns, self.settings, policy, timed_out=TIMED_OUT in self.outputs)
+        stream = self.new_stream()
         if self.slack is not None:
-            stream.watch = self.slack.watch(self.bound)
+            stream.watch = self.slack.watch(*self.bounds)
         if kept is not None:
             said, tables = unpacked(kept.snapshot)
             stream.restore(said, tables, self.schema)
@@ -147,7 +166,8 @@ class BucketStep:
                 stream.watch.restore(said["slack"])
         return stream
 
-    def _late(self, late: Any) -> Any:
+    def late(self, late: Any) -> Any:
+        """The table for the output of late events, or None; else they are told in the log."""
         if LATE in self.outputs:
             return late.select(self.columns.names)
         if late.num_rows and HELD not in self.outputs:
@@ -159,9 +179,14 @@ class BucketStep:
             )
         return None
 
-    def _rejected(self, batch: EventBatch) -> Any:
+    def reasons(self, batch: EventBatch) -> dict[int, tuple[str, str]]:
+        """Why events are rejected, by their rows; see `reasons_of`."""
+        return reasons_of(self.bound.chain[-1], batch)
+
+    def rejected(self, batch: EventBatch) -> Any:
+        """The table for the output of rejected events, or None; else they are told in the log."""
         if REJECTED in self.outputs:
-            reasons = reasons_of(self.bound.chain[-1], batch)
+            reasons = self.reasons(batch)
             events = batch.table.select(self.columns.names)
             return told(events, reasons, self.outputs[REJECTED]) if reasons else None
         if len(batch.rejected):
@@ -193,12 +218,12 @@ class BucketStep:
                     " of the same key" if self.tie_keys else "",
                 )
 
-    def _tell(self, stream: Stream, clock: Clock, n_dropped: int) -> None:
+    def _tell(self, stream: Stream | Streams, clock: Clock, n_dropped: int) -> None:
         if n_dropped:
             _log.warning(
                 "%d partial matches were dropped, so matches may be missing: max_partial_matches of settings=, in %s",
                 n_dropped,
-                self.bound.text,
+                "; ".join(bound.text for bound in self.bounds),
             )
         if clock.unheard and stream.n_waiting:
             _log.warning(
@@ -215,11 +240,11 @@ class BucketStep:
             yield bytes(batch.serialize())
 
 
-def _snapshot(stream: Stream) -> bytes:
+def _snapshot(stream: Stream | Streams) -> bytes:
     return stream.snapshot({} if stream.watch is None else {"slack": stream.watch.said()})
 
 
-def _held(bucket: int, stream: Stream, n_late: int) -> Any:
+def _held(bucket: int, stream: Stream | Streams, n_late: int) -> Any:
     gauge = stream.gauge()
     row = (bucket, n_late, gauge.n_waiting, gauge.n_partial_matches, gauge.n_bytes)
     return pa.table([pa.array([value], pa.int64()) for value in row], HELD_COLUMNS)
