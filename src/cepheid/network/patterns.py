@@ -80,13 +80,18 @@ def kleene_types(pattern: Pattern) -> frozenset[str]:
     return frozenset(leaf.type for leaf in primitives(pattern) if isinstance(leaf, Primitive) and leaf.kleene)
 
 
-def without_kleene(pattern: Pattern) -> Pattern:
-    """One event in place of each loop (section 6.1): what is sent; the sinks put the loops back."""
+def without_kleene(pattern: Pattern, kept: frozenset[str] = frozenset()) -> Pattern:
+    """One event in place of each loop (section 6.1): what is sent; the sinks put the loops back.
+
+    Args:
+        pattern: the whole.
+        kept: types whose loops stay.
+    """
     if isinstance(pattern, Primitive):
-        return Primitive(pattern.type)
+        return Primitive(pattern.type, pattern.kleene and pattern.type in kept)
     if isinstance(pattern, Interleaving):
-        return interleaving(tuple(without_kleene(part) for part in pattern.parts))
-    return sequence(tuple(p if isinstance(p, Absent) else without_kleene(p) for p in pattern.parts))
+        return interleaving(tuple(without_kleene(part, kept) for part in pattern.parts))
+    return sequence(tuple(p if isinstance(p, Absent) else without_kleene(p, kept) for p in pattern.parts))
 
 
 def sequence(parts: tuple[Pattern | Absent, ...]) -> Pattern:
@@ -132,7 +137,8 @@ def restrict(pattern: Pattern, kept: frozenset[str]) -> Pattern | None:
 def closure(pattern: Pattern) -> dict[str, frozenset[str]]:
     """Negated type -> the types that must stand beside it in any projection (section 5.2).
 
-    They are those of the parts before and after it in its sequence, past other negated ones.
+    They are those whose events can be the last of the part before it in its sequence, past other negated ones, or the
+    first of the part after it: the gap lies between these.
     """
     result: dict[str, frozenset[str]] = {}
     if isinstance(pattern, Primitive):
@@ -143,8 +149,18 @@ def closure(pattern: Pattern) -> dict[str, frozenset[str]]:
             continue
         before = [p for p in pattern.parts[:place] if not isinstance(p, Absent)][-1]
         after = next(p for p in pattern.parts[place + 1 :] if not isinstance(p, Absent))
-        result[part.type] = types_of(before) | types_of(after)
+        result[part.type] = _at_end(before, last=True) | _at_end(after, last=False)
     return result
+
+
+def _at_end(pattern: Pattern, *, last: bool) -> frozenset[str]:
+    """The types whose events can be the last of a pattern, or the first."""
+    if isinstance(pattern, Primitive):
+        return frozenset({pattern.type})
+    parts = [part for part in pattern.parts if not isinstance(part, Absent)]
+    if isinstance(pattern, Sequence):
+        parts = [parts[-1 if last else 0]]
+    return frozenset().union(*(_at_end(part, last=last) for part in parts))
 
 
 def require_plannable(pattern: Pattern, name: str) -> None:
@@ -161,6 +177,11 @@ def require_plannable(pattern: Pattern, name: str) -> None:
                 remedy="a query that is split over sites names each type once; give one of the two a type of its own",
             )
         seen.add(leaf.type)
+    if len(seen) < 2:
+        raise NetworkError(
+            f"the query {name} names one type, and there is nothing to split",
+            remedy="evaluate it where its events arise, or all of them at one site",
+        )
     _require_inner(pattern, name)
 
 

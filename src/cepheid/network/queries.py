@@ -30,7 +30,12 @@ from cepheid.network.patterns import (
 
 @dataclass(frozen=True)
 class Condition:
-    """A conjunct of a query as planning sees it: which types it reads, and a text that tells it from others."""
+    """A conjunct of a query as planning sees it.
+
+    Attributes:
+        types: the types that it reads; none where it holds for whatever stands in a match (SAME).
+        text: what tells it from others.
+    """
 
     types: frozenset[str]
     text: str
@@ -97,7 +102,8 @@ class NetworkQuery:
     Attributes:
         name: how it is spoken of.
         pattern: its operators.
-        conditions: its conjuncts over two or more types.
+        conditions: what its projections test, each where they have its types. How much of a type the conditions on
+            single events leave is in the rates of the sources; those on loops as a whole are none of these.
     """
 
     name: str
@@ -131,8 +137,12 @@ class NetworkQuery:
 
     @cached_property
     def planned(self) -> Projection:
-        """The query without its loops, which its sinks put back (section 6.1)."""
-        return Projection(without_kleene(self.pattern), self.conditions)
+        """The query without its loops, which its sinks put back (section 6.1).
+
+        Loops that bound the gap of a NOT stay: with one event in their place, the NOT would say something else.
+        """
+        kept = frozenset().union(*self._closures.values()) & self.kleene if self.negated else frozenset()
+        return Projection(without_kleene(self.pattern, kept), self.conditions)
 
     @cached_property
     def _closures(self) -> dict[str, frozenset[str]]:
@@ -143,14 +153,19 @@ class NetworkQuery:
         }
 
     def closed(self, kinds: frozenset[str]) -> bool:
-        """Whether a negated type among them has all that it stands between, and all that its conditions read."""
-        return all(self._closures[kind] <= kinds for kind in kinds & self.negated)
+        """Whether a projection to these types can test the NOTs that it has.
+
+        It has all that each of them stands between, and all that its conditions read, and no loop is among that: the
+        gap begins or ends with the last or the first event of the loop, whichever events that will be.
+        """
+        needed = [self._closures[kind] for kind in kinds & self.negated]
+        return all(others <= kinds and not others & self.kleene for others in needed)
 
     def projection(self, kinds: frozenset[str]) -> Projection:
         """The query, without loops, restricted to some of its types."""
         if len(kinds) == 1:
             return events_of(next(iter(kinds)))
-        pattern = restrict(self.planned.pattern, kinds)
+        pattern = restrict(without_kleene(self.pattern), kinds)
         assert pattern is not None
         return Projection(pattern, frozenset(c for c in self.conditions if c.types <= kinds))
 
