@@ -80,7 +80,7 @@ class DeltaWriter:
 
 
 def delta_writer(path: str, application: str) -> DeltaWriter:
-    """A writer for `cepheid.spark.streams.outputs.StreamOutputs.written_by`; see `DeltaWriter`.
+    """A writer for `cepheid.spark.streams.outputs.Tagged.written_by`; see `DeltaWriter`.
 
     Args:
         path: of the table.

@@ -23,12 +23,13 @@ from cepheid.spark.frames import Events, events_of, events_of_types
 from cepheid.spark.outputs import DetectedOutputs, detect_outputs, detect_outputs_of_set
 from cepheid.spark.query_sets import Detected, detect_set
 from cepheid.spark.streams.detect import detect_stream
+from cepheid.spark.streams.detect_set import detect_stream_set
 from cepheid.spark.streams.given import (
     Columns,
     are_streams,
     delay_given,
     named_columns,
-    query_of_stream,
+    refuse_what_is_for_batches,
     refuse_what_is_for_streams,
     stream_slack,
     streamed_events,
@@ -196,10 +197,11 @@ def detect(
         One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
         ``match_id`` is that of `cep.match` if the events are identified alike, that is with the same ``order=``.
         For a set of queries, a dict from the name of each to such a DataFrame: queries with the same partition are
-        found in one pass, whose rows are persisted until `Detected.unpersist` is called. With ``outputs``,
+        found in one pass, whose rows are persisted until `Detected.unpersist` is called; on streams, a
+        `cepheid.spark.streams.set_outputs.DetectedStreams`, which has those of all queries as one stream, too. With ``outputs``,
         `cepheid.Outputs` in place of each DataFrame of matches: DataFrames under those names, each found in a pass of
         its own when it is used; for streams it is a `cepheid.spark.streams.outputs.StreamOutputs`, which has them as
-        one stream, too. Of ``rejected`` the columns are ``event`` (a struct of all columns of the event),
+        one stream, too; of a set on streams, a `cepheid.spark.streams.set_outputs.DetectedStreamOutputs`. Of ``rejected`` the columns are ``event`` (a struct of all columns of the event),
         ``column`` (the one at fault) and ``reason``.
 
     Warns:
@@ -220,12 +222,28 @@ def detect(
     read = query if isinstance(query, QuerySet) else Query.of(query)
     given: Columns = {"time": time, "time_unit": time_unit, "type": type, "order": names}
     if are_streams(events):
-        one = query_of_stream(read, observation)
+        refuse_what_is_for_batches(observation)
         closing = stream_slack(slack, received, watermark, time_unit)
         watermark = delay_given(slack, watermark)
         asked = None if outputs is None else asked_outputs(outputs, STREAM_NAMES)
         streamed = streamed_events(events, given, watermark=watermark, idle_flush=idle_flush)
-        bound = bind_to(streamed.events, one, parameters or {}, catalog_with(catalog, queries))
+        described_by: dict[str, object] = {
+            "the_parameters": sorted((parameters or {}).items()),
+            **named_columns(given),
+            **({} if closing is None else {"the_slack": closing}),
+        }
+        known = catalog_with(catalog, queries)
+        if isinstance(read, QuerySet):
+            return detect_stream_set(
+                streamed,
+                _bound_set(streamed.events, read, parameters or {}, known),
+                asked=asked,
+                n_buckets=partitions,
+                settings=settings,
+                described_by=described_by,
+                slack=closing,
+            )
+        bound = bind_to(streamed.events, read, parameters or {}, known)
         warn_of_no_matches(told(bound))
         return detect_stream(
             streamed,
@@ -233,11 +251,7 @@ def detect(
             asked=asked,
             n_buckets=partitions,
             settings=settings,
-            described_by={
-                "the_parameters": sorted((parameters or {}).items()),
-                **named_columns(given),
-                **({} if closing is None else {"the_slack": closing}),
-            },
+            described_by=described_by,
             slack=closing,
         )
     refuse_what_is_for_streams(watermark, idle_flush, slack, received)
@@ -245,13 +259,7 @@ def detect(
     source = events_of_types(events, **given) if isinstance(events, Mapping) else events_of(events, **given)
     known = catalog_with(catalog, queries)
     if isinstance(read, QuerySet):
-        bounds = with_values(read.bind(source.schema.events, known), parameters or {})
-        for name, bound in bounds.items():
-            try:
-                _require_runs(bound)
-            except QueryError as error:
-                raise error.located(bound.text, bound.origin or name) from None
-        warn_of_no_matches([reason for bound in bounds.values() for reason in told(bound)])
+        bounds = _bound_set(source, read, parameters or {}, known)
         if asked is not None:
             return detect_outputs_of_set(source, bounds, asked, partitions, observation, settings)
         return detect_set(source, bounds, n_partitions=partitions, observation=observation, settings=settings)
@@ -273,6 +281,20 @@ def bind_to(
     bound = with_parameters(query.bind(source.schema.events, catalog), parameters)
     _require_runs(bound)
     return bound
+
+
+def _bound_set(
+    source: Events, queries: QuerySet, parameters: Mapping[str, object], catalog: Catalog
+) -> dict[str, BoundQuery]:
+    """The queries of a set bound to the events, with values for their parameters, and known to run."""
+    bounds = with_values(queries.bind(source.schema.events, catalog), parameters)
+    for name, bound in bounds.items():
+        try:
+            _require_runs(bound)
+        except QueryError as error:
+            raise error.located(bound.text, bound.origin or name) from None
+    warn_of_no_matches([reason for bound in bounds.values() for reason in told(bound)])
+    return bounds
 
 
 def _require_runs(bound: BoundQuery) -> None:

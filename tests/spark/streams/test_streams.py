@@ -13,7 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 
 import cepheid as cep
-from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.errors import QueryError, SchemaError
 from cepheid.spark.streams.delay import DELAY_METADATA
 from cepheid.spark.streams.outputs import StreamOutputs, parquet_writer
 from tests.spark.streams.files import found, run, stream_of, write_part
@@ -86,8 +86,10 @@ def test_faults_of_streams_are_told_before_anything_runs(spark, tmp_path: Path):
         cep.detect(
             frame.withColumn("ts", F.col("ts").cast("double")), "PATTERN SEQ(A a, B b)", watermark="1 s", **COLUMNS
         )
-    with pytest.raises(NotSupportedError, match="set of queries"):
-        cep.detect(frame, cep.QuerySet({"q": QUERY}), watermark="1 s", **COLUMNS)
+    with pytest.raises(SchemaError, match="two outputs of the stream are called 'late'"):
+        cep.detect(frame, cep.QuerySet({"late": QUERY}), watermark="1 s", outputs=("matches", "late"), **COLUMNS)
+    with pytest.raises(QueryError, match="nothing"):
+        cep.detect(frame, cep.QuerySet({"q": QUERY, "nothing": "A a WHERE a.none > 1"}), watermark="1 s", **COLUMNS)
     with pytest.raises(SchemaError, match="some are not"):
         cep.detect({"A": frame, "B": spark.createDataFrame([(1,)], "ts long")}, "A a", time="ts", time_unit="ms")
     with pytest.raises(SchemaError, match="for streams"):

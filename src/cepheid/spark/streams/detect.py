@@ -36,9 +36,9 @@ from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of, labels
 from cepheid.spark.streams.closing import CLOSED_COLUMNS, StreamSlack
 from cepheid.spark.streams.delay import after_the_watermark, never_dropped
 from cepheid.spark.streams.given import StreamedEvents
-from cepheid.spark.streams.outputs import StreamOutputs
+from cepheid.spark.streams.outputs import OUTPUT, StreamOutputs
 from cepheid.spark.streams.packs import BEAT, SOURCE, Packing, Unpacking
-from cepheid.spark.streams.shipment import RESULTS, STATE, StateShipment
+from cepheid.spark.streams.shipment import RESULTS, STATE, StateOperator, StateShipment
 from cepheid.spark.streams.state import described
 from cepheid.spark.streams.step import HELD_COLUMNS, BucketStep
 from cepheid.spark.values import named
@@ -83,22 +83,15 @@ def detect_stream(
     whole = streamed.events.schema
     source = Source(spark.StructType(whole.spark.fields))
     left = TIMED_OUT in outputs
-    keys = _keys(bound, source, infer=not left)
+    keys = keys_of(bound, source, infer=not left)
     # Late and rejected events are shown whole, and with FROM the inner query reads what this one does not name.
     # A slack policy reads columns that the query does not.
     narrow = bound.inner is None and slack is None and outputs <= {MATCHES, HELD}
     pruned, (kept,) = batch.pruned(whole, [bound if narrow else replace(bound, returns=())])
     if not narrow:
         kept = bound
-    texts = () if whole.events.order else _texts(pruned.events)
-    ordered = whole.events if not narrow else pruned.events
-    if not whole.events.order:
-        of = {name: text for text, name in texts}
-        ordered = replace(
-            ordered,
-            fields={**ordered.fields, **{text: TEXT for text, _ in texts}},
-            order=tuple(of.get(name, name) for name in ordered.fields),
-        )
+    texts = () if whole.events.order else texts_of(pruned.events)
+    ordered = ordered_by(whole.events if not narrow else pruned.events, texts)
     n_buckets = _n_buckets(bound, keys, n_buckets)
     # What cannot run is refused before anything does.
     matches = Stream(kept, pruned.arrow, settings, timed_out=left).output
@@ -123,7 +116,7 @@ def detect_stream(
         pruned.arrow,
         packing.packed,
         asked=described(
-            print_query(bound.query),
+            printed(bound),
             **described_by,
             the_columns=", ".join(f"{f.name} {f.type}" for f in pruned.arrow),
             the_number_of_buckets=n_buckets,
@@ -143,12 +136,12 @@ def detect_stream(
         slack=slack,
     )
     placed = _placed(streamed, bound, keys, n_buckets, outputs, all_events=_counts_places(policy) or slack is not None)
-    found = _stepped(_packed(placed, pruned.spark.names, packing), step, streamed.delays_us)
+    found = stepped(packed(placed, pruned.spark.names, packing), step, streamed.delays_us, deadlines=step.deadlines)
     rows = through(found, Unpacking(output), declared)
     return rows if asked is None else StreamOutputs.of(rows, {name: names[name].names for name in names})
 
 
-def _keys(bound: BoundQuery, source: Source, *, infer: bool) -> Keys | None:
+def keys_of(bound: BoundQuery, source: Source, *, infer: bool) -> Keys | None:
     """The keys of which events with different values never meet; None where there are none that Spark computes.
 
     Args:
@@ -165,6 +158,11 @@ def _keys(bound: BoundQuery, source: Source, *, infer: bool) -> Keys | None:
     return None if inferred is None else inferred_keys(bound, inferred, source)
 
 
+def printed(bound: BoundQuery) -> str:
+    """The query, and those that stand behind it in FROM."""
+    return " FROM ".join(print_query(one.query) for one in bound.chain)
+
+
 def _n_buckets(bound: BoundQuery, keys: Keys | None, asked: int | None) -> int:
     if keys is not None or (bound.partition and bound.inner is None):
         return asked or N_BUCKETS
@@ -177,7 +175,7 @@ def _n_buckets(bound: BoundQuery, keys: Keys | None, asked: int | None) -> int:
     return 1
 
 
-def _texts(events: Schema) -> tuple[tuple[str, str], ...]:
+def texts_of(events: Schema) -> tuple[tuple[str, str], ...]:
     """Names of columns of texts -> the columns whose values they stand for: lists, structs and the like."""
     return tuple((f"cepheid text of {name}", name) for name, t in events.fields.items() if t.kind not in SCALARS)
 
@@ -189,6 +187,13 @@ def _results(
     columns: dict[str, spark.StructType] = {}
     if MATCHES in outputs:
         columns[MATCHES] = batch.declared_schema(matches)[0]
+    columns |= columns_of_the_stream(events, outputs)
+    return (tagged_columns(columns) if tagged else columns[MATCHES]), columns
+
+
+def columns_of_the_stream(events: spark.StructType, outputs: frozenset[str]) -> dict[str, spark.StructType]:
+    """The columns of those outputs that are asked for and are the same whatever the query is."""
+    columns: dict[str, spark.StructType] = {}
     nullable = spark.StructType([spark.StructField(f.name, f.dataType, True) for f in events.fields])
     if LATE in outputs:
         columns[LATE] = nullable
@@ -198,11 +203,27 @@ def _results(
         columns[CLOSED] = batch.declared_schema(CLOSED_COLUMNS)[0]
     if HELD in outputs:
         columns[HELD] = spark.StructType([spark.StructField(name, spark.LongType(), True) for name in HELD_COLUMNS])
-    if not tagged:
-        return columns[MATCHES], columns
-    fields = [spark.StructField("output", spark.StringType(), True)]
-    fields += [spark.StructField(name, struct, True) for name, struct in columns.items()]
-    return spark.StructType(fields), columns
+    return columns
+
+
+def tagged_columns(columns: Mapping[str, spark.StructType]) -> spark.StructType:
+    """The columns of the rows of all outputs, each of which says which output it is of."""
+    fields = [spark.StructField(OUTPUT, spark.StringType(), True)]
+    return spark.StructType(fields + [spark.StructField(name, struct, True) for name, struct in columns.items()])
+
+
+def ordered_by(events: Schema, texts: Sequence[tuple[str, str]]) -> Schema:
+    """Events that are put in order by all of their values, where no columns are named that say it.
+
+    Args:
+        events: they.
+        texts: of `texts_of`.
+    """
+    if events.order:
+        return events
+    of = {name: text for text, name in texts}
+    fields = {**events.fields, **{text: TEXT for text, _ in texts}}
+    return replace(events, fields=fields, order=tuple(of.get(name, name) for name in fields))
 
 
 def _counts_places(policy: Callable[[], PairPolicy] | None) -> bool:
@@ -222,17 +243,7 @@ def _placed(
 ) -> DataFrame:
     """The events that can matter (or all that have a place), with the number of their bucket."""
     frame = streamed.events.frame
-    innermost = bound.chain[-1]
-    source = Source(spark.StructType(streamed.events.schema.spark.fields))
-    conditions: list[Column] = []
-    in_place = batch.in_place(innermost, keys)
-    fits = admitted(innermost, source) if may_drop_events(innermost) and not all_events else None
-    if LATE not in outputs:
-        # Late events that fit nothing are shown, too.
-        wanted = in_place if fits is None else in_place & fits
-        conditions.append(wanted if REJECTED not in outputs else F.coalesce(wanted | ~in_place, F.lit(True)))
-    elif REJECTED not in outputs:
-        conditions.append(in_place)
+    conditions = wanted_events(streamed, bound, keys, outputs, all_events=all_events)
     for condition in conditions:
         frame = frame.where(after_the_watermark(streamed.event_time, condition))
     columns: Sequence[Column] = keys.columns if keys is not None else ()
@@ -242,7 +253,23 @@ def _placed(
     return frame.withColumn(BUCKET, bucket_of(columns, n_buckets))
 
 
-def _packed(frame: DataFrame, names: Sequence[str], packing: Packing) -> DataFrame:
+def wanted_events(
+    streamed: StreamedEvents, bound: BoundQuery, keys: Keys | None, outputs: frozenset[str], *, all_events: bool
+) -> list[Column]:
+    """The conditions that events must fulfil to be handed to a query, by what is to be shown of others."""
+    innermost = bound.chain[-1]
+    source = Source(spark.StructType(streamed.events.schema.spark.fields))
+    in_place = batch.in_place(innermost, keys)
+    fits = admitted(innermost, source) if may_drop_events(innermost) and not all_events else None
+    if LATE not in outputs:
+        # Late events that fit nothing are shown, too.
+        wanted = in_place if fits is None else in_place & fits
+        return [wanted if REJECTED not in outputs else F.coalesce(wanted | ~in_place, F.lit(True))]
+    return [in_place] if REJECTED not in outputs else []
+
+
+def packed(frame: DataFrame, names: Sequence[str], packing: Packing) -> DataFrame:
+    """The events by their buckets, packed."""
     further = [BUCKET, *([SOURCE] if packing.n_sources > 1 else [])]
     chosen = frame.select(*(named(name) for name in (*names, *further)))
     if packing.beats:
@@ -260,8 +287,15 @@ def _beats(events: DataFrame) -> DataFrame:
     return rate.select(*nothing, F.unix_micros("timestamp").alias(BEAT))
 
 
-def _stepped(packs: DataFrame, step: BucketStep, delays_us: Sequence[int]) -> DataFrame:
-    """The packs through the operator that keeps the state of buckets."""
-    timeout = GroupStateTimeout.EventTimeTimeout if step.deadlines else GroupStateTimeout.NoTimeout
+def stepped(packs: DataFrame, step: StateOperator, delays_us: Sequence[int], *, deadlines: bool) -> DataFrame:
+    """The packs through the operator that keeps the state of buckets.
+
+    Args:
+        packs: of `packed`.
+        step: the operator.
+        delays_us: how late the events of each stream may be.
+        deadlines: Spark is to call again when its watermark has moved.
+    """
+    timeout = GroupStateTimeout.EventTimeTimeout if deadlines else GroupStateTimeout.NoTimeout
     seen = packs.select(F.col("bucket"), F.col("payload"), never_dropped(delays_us))
     return seen.groupBy("bucket").applyInPandasWithState(StateShipment.of(step), RESULTS, STATE, "append", timeout)

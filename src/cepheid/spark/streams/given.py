@@ -10,10 +10,9 @@ from typing import TypedDict
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.errors import SchemaError
 from cepheid.events.lengths import Length, length_us
 from cepheid.policies.slack.settings import Slack, received_column
-from cepheid.query import Query, QuerySet
 from cepheid.spark.frames import Events, union_of_types
 from cepheid.spark.schema import frame_schema, frame_schema_by_type
 from cepheid.spark.streams.closing import StreamSlack
@@ -72,22 +71,17 @@ def are_streams(events: object) -> bool:
     return streaming == {True}
 
 
-def query_of_stream(query: Query | QuerySet, observation: Observation | None) -> Query:
-    """The query, where nothing is given that `cepheid.detect` takes for batch DataFrames alone.
+def refuse_what_is_for_batches(observation: Observation | None) -> None:
+    """Refuse what `cepheid.detect` takes for batch DataFrames alone.
 
     Raises:
-        NotSupportedError, SchemaError: it is given.
+        SchemaError: it is given.
     """
-    if isinstance(query, QuerySet):
-        raise NotSupportedError(
-            "a set of queries runs over batch DataFrames only", remedy="call cep.detect on the stream for each of them"
-        )
     if observation is not None:
         raise SchemaError(
             "observation= is for batch DataFrames",
             remedy="leave it out: the progress of the streaming query has the number of its rows",
         )
-    return query
 
 
 def refuse_what_is_for_streams(watermark: object, idle_flush: object, slack: object, received: object) -> None:

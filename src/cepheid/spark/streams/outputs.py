@@ -24,28 +24,17 @@ Writer = Callable[[DataFrame, int], object]
 """Takes the rows of an output in a micro-batch, as a batch DataFrame, and the number of the micro-batch."""
 
 
-@dataclass(frozen=True, eq=False)
-class StreamOutputs(Outputs):
-    """The outputs of a stream that were asked for, a streaming DataFrame each; None for one that was not.
-
-    Each of them, used by itself, is a streaming query of its own, which matches the stream again. `tagged` is all of
-    them in one.
+class Tagged:
+    """All outputs of a stream as one DataFrame of tagged rows.
 
     Attributes:
-        late: the events that came when the watermark had passed them, as they came.
         tagged: a row for each row of an output: its name in ``output``, and its columns as a struct under that name;
             the other structs are NULL.
         columns: output -> the names of its columns.
     """
 
-    tagged: Any = None
-    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, tagged: DataFrame, columns: Mapping[str, Sequence[str]]) -> StreamOutputs:
-        """The outputs in tagged rows."""
-        each = {name: rows_of(tagged, name, names) for name, names in columns.items()}
-        return cls(**each, tagged=tagged, columns=columns)
+    tagged: Any
+    columns: Mapping[str, Sequence[str]]
 
     def split(self, rows: DataFrame) -> dict[str, DataFrame]:
         """The outputs in tagged rows: of a micro-batch, or of a table that `tagged` was written to.
@@ -76,9 +65,31 @@ class StreamOutputs(Outputs):
         return Written({name: tuple(self.columns[name]) for name in writers}, dict(writers))
 
 
+@dataclass(frozen=True, eq=False)
+class StreamOutputs(Outputs, Tagged):
+    """The outputs of a stream that were asked for, a streaming DataFrame each; None for one that was not.
+
+    Each of them, used by itself, is a streaming query of its own, which matches the stream again. `tagged` is all of
+    them in one.
+
+    Attributes:
+        late: the events that came when the watermark had passed them, as they came.
+        tagged, columns: see `Tagged`.
+    """
+
+    tagged: Any = None
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tagged: DataFrame, columns: Mapping[str, Sequence[str]]) -> StreamOutputs:
+        """The outputs in tagged rows."""
+        each = {name: rows_of(tagged, name, names) for name, names in columns.items()}
+        return cls(**each, tagged=tagged, columns=columns)
+
+
 @dataclass(frozen=True)
 class Written:
-    """What `StreamOutputs.written_by` gives; holds no session, so that Spark Connect can send it.
+    """What `Tagged.written_by` gives; holds no session, so that Spark Connect can send it.
 
     Attributes:
         columns: output -> the names of its columns.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
 from cepheid import __version__
 from cepheid.spark.shipment import opened, packed
-from cepheid.spark.streams.step import BucketStep
 
 RESULTS = "bucket int, payload binary"
 """The columns in which Spark gets what a bucket gives."""
@@ -20,13 +19,22 @@ RESULTS = "bucket int, payload binary"
 STATE = "state binary"
 """The columns of Spark's state store."""
 
+
+class StateOperator(Protocol):
+    """What runs on the executors: `cepheid.spark.streams.step.BucketStep`, or several of them."""
+
+    def __call__(self, run: bytes, bucket: int, payloads: Sequence[bytes], group: Any) -> Iterator[bytes]:
+        """Run over the packs of one bucket in one micro-batch."""
+        ...
+
+
 _MOST_OPENED = 16
-_opened: OrderedDict[bytes, BucketStep] = OrderedDict()
+_opened: OrderedDict[bytes, StateOperator] = OrderedDict()
 
 
 @dataclass(frozen=True)
 class StateShipment:
-    """A `BucketStep` as bytes; callable as `applyInPandasWithState` wants it.
+    """An operator on buckets as bytes; callable as `applyInPandasWithState` wants it.
 
     Attributes:
         version: the version of cepheid on the driver.
@@ -39,12 +47,12 @@ class StateShipment:
     digest: bytes
 
     @classmethod
-    def of(cls, step: BucketStep) -> StateShipment:
+    def of(cls, step: StateOperator) -> StateShipment:
         """Pack an operator."""
         payload = packed(step)
         return cls(__version__, payload, hashlib.blake2b(payload, digest_size=16).digest())
 
-    def open(self) -> BucketStep:
+    def open(self) -> StateOperator:
         """The operator; the same one for every bucket and micro-batch of a worker.
 
         Raises:
@@ -52,8 +60,7 @@ class StateShipment:
         """
         step = _opened.get(self.digest)
         if step is None:
-            step = opened(self.version, self.payload)
-            _opened[self.digest] = step
+            step = _opened[self.digest] = opened(self.version, self.payload)
             if len(_opened) > _MOST_OPENED:
                 _opened.popitem(last=False)
         return step
