@@ -31,8 +31,18 @@ WITHIN  10 minutes
 RETURN  a.card AS card, b.amount AS amount
 '''
 
+[queries.large]
+text = "Txn t WHERE t.amount > :much RETURN t.card AS card, t.amount AS amount"
+path = "large"
+
+[parameters]
+much = 4
+
 [sink]
 path = "found"
+
+[sink.timed_out]
+path = "left"
 
 [rejected]
 path = "bad"
@@ -75,7 +85,7 @@ def test_files_as_they_come(spark: SparkSession, tmp_path: Path) -> None:
     )
     said: list[str] = []
     report = run_stream(job, said.append, said.append)
-    assert (report.totals.n_events, report.totals.n_rejected, report.totals.n_matches) == (3, 1, 0)
+    assert (report.totals.n_events, report.totals.n_rejected, report.totals.n_matches) == (3, 1, 1)
     assert report.totals.n_partial_matches >= 1
     assert not report.stopped
     assert said[0].startswith("a new stream")
@@ -86,6 +96,8 @@ def test_files_as_they_come(spark: SparkSession, tmp_path: Path) -> None:
     assert said[0].startswith("going on from")
     assert "is done; read so far: logOffset 0" in said[0]
     assert read(tmp_path / "found") == [{"card": "c1", "amount": 50.0}]
+    assert read(tmp_path / "large") == [{"card": "c1", "amount": 5.0}, {"card": "c1", "amount": 50.0}]
+    assert sorted((left["a"]["card"], left["d"]) for left in read(tmp_path / "left")) == [("c1", None), ("c2", None)]
     assert report.totals.latency_s is not None
     (late,) = read(tmp_path / "late")
     assert (late["card"], late["kind"], report.totals.n_late) == ("c2", "Denied", 1)
@@ -93,6 +105,9 @@ def test_files_as_they_come(spark: SparkSession, tmp_path: Path) -> None:
     assert (bad["reason"], bad["raw"], Path(bad["place"]).name) == ("not a JSON object", "nope", "a.jsonl")
 
     (tmp_path / "job.toml").write_text(JOB.replace("10 minutes", "11 minutes"))
+    with pytest.raises(JobError, match="was made with a query of another form"):
+        run_stream(load(tmp_path / "job.toml"), print, print)
+    (tmp_path / "job.toml").write_text(JOB.replace('path = "large"\n', ""))
     with pytest.raises(JobError, match="was made with a query of another form"):
         run_stream(load(tmp_path / "job.toml"), print, print)
     (tmp_path / "job.toml").write_text(JOB.replace('format = "jsonl"', 'format = "csv"'))

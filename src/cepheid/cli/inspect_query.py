@@ -132,13 +132,20 @@ def _inspect_job(path: Path) -> _Inspected:
 def _inspect_stream(job: Job) -> _Inspected:
     """A streaming job, against the events that it declares: none is read."""
     require_possible(job)
-    bound = job.query.bind(declared_schema(job), job.catalog)
-    values = values_for(job, bound)
-    missing = [name for name in bound.parameters if name not in values]
+    schema = declared_schema(job)
+    bound = job.query.bind(schema, job.catalog)
+    more = {name: job.named[name].bind(schema, job.catalog) for name in job.sinks}
+    both = replace(bound, parameters={**parameters_of(more), **bound.parameters})
+    values = values_for(job, both)
+    missing = [name for name in both.parameters if name not in values]
     warnings = [f"the job has no value for :{name}: give it as --param {name}=VALUE" for name in missing]
     if not missing:
-        with_parameters(bound, values)
+        for one in (bound, *more.values()):
+            with_parameters(one, {name: values[name] for name in one.parameters})
     check(bound, stream=True)  # what would keep more and more is refused
+    for name, one in more.items():
+        _require_runs(one)
+        warnings += [f"[queries.{name}] {warning.render(one.text)}" for warning in check(one, stream=True)]
     return _Inspected(bound, (), warnings, is_job=True)
 
 

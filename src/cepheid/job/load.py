@@ -13,11 +13,19 @@ from pydantic import BaseModel, ValidationError
 
 from cepheid.connectors.locations import expand_variables, resolve
 from cepheid.errors import JobError, SetupError, Span
-from cepheid.job.model import KINDS, LATER, JobFile, NamedQuerySection, QuerySection, SinkSection, SourceSection
-from cepheid.job.stream_model import (
+from cepheid.job.model import KINDS, LATER, JobFile, NamedQuerySection, QuerySection, SourceSection
+from cepheid.job.output_model import (
     DeltaSinkSection,
-    DeltaSourceSection,
+    FileOutputSection,
     KafkaSinkSection,
+    RejectedSection,
+    SinkSection,
+)
+from cepheid.job.stream_model import (
+    DeltaOutputSection,
+    DeltaSourceSection,
+    KafkaOutputSection,
+    KafkaRejectedSection,
     KafkaSourceSection,
     RateSourceSection,
     SocketSourceSection,
@@ -57,8 +65,8 @@ class Job:
 
     @property
     def sinks(self) -> dict[str, NamedQuerySection]:
-        """The further queries that have files for their own matches."""
-        return {name: section for name, section in self.model.queries.items() if section.path is not None}
+        """The further queries whose own matches are wanted."""
+        return {name: section for name, section in self.model.queries.items() if section.output is not None}
 
     def with_query(self, path: Path) -> Job:
         """The same job with the query in ``path``."""
@@ -220,12 +228,12 @@ def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
     """The first fault; one that says which key is unknown goes before one that says which is missing."""
     details = sorted(error.errors(), key=lambda d: d["type"] != "extra_forbidden")
     detail = details[0]
-    place, kind = _without_kind(detail["loc"])
+    place, kinds = _without_kind(detail["loc"])
     key = _written(place, text)
     remedy = None
     match detail["type"]:
         case "extra_forbidden":
-            known = _fields(place[:-1], kind)
+            known = _fields(place[:-1], kinds[:-1])
             close = get_close_matches(str(place[-1]), known, 1)
             message = f"there is no key {key!r}"
             remedy = f"did you mean {close[0]!r}?" if close else f"the keys here are: {', '.join(known)}"
@@ -310,13 +318,26 @@ def _written(place: Sequence[str | int], text: str) -> str:
     return written
 
 
-def _without_kind(place: Sequence[str | int]) -> tuple[tuple[str | int, ...], str]:
-    """The keys as the file has them, and the kind that pydantic names among those of a source or sink."""
-    at = {"source": 2, "sink": 1}.get(str(place[0]) if place else "", len(place))
-    if len(place) > at and place[at] in KINDS:
-        return (*place[:at], *place[at + 1 :]), str(place[at])
-    return tuple(place), "files"
+def _without_kind(place: Sequence[str | int]) -> tuple[tuple[str | int, ...], tuple[str, ...]]:
+    """The keys as the file has them, and for each the kind that pydantic names behind it, where there are kinds."""
+    keys: list[str | int] = []
+    kinds: list[str] = []
+    for part in place:
+        at = next((number for number in reversed(range(len(keys))) if not isinstance(keys[number], int)), 0)
+        is_named = at > 0 and keys[at - 1] == "queries"  # by the user
+        if part in KINDS and keys and (str(keys[at]), str(part)) in _OF_KIND and not is_named:
+            kinds[at] = str(part)
+        else:
+            keys.append(part)
+            kinds.append("files")
+    return tuple(keys), tuple(kinds)
 
+
+_OUTPUTS: Mapping[str, type[BaseModel]] = {
+    "files": FileOutputSection,
+    "kafka": KafkaOutputSection,
+    "delta": DeltaOutputSection,
+}
 
 _OF_KIND: Mapping[tuple[str, str], type[BaseModel]] = {
     ("source", "files"): SourceSection,
@@ -327,18 +348,26 @@ _OF_KIND: Mapping[tuple[str, str], type[BaseModel]] = {
     ("sink", "files"): SinkSection,
     ("sink", "kafka"): KafkaSinkSection,
     ("sink", "delta"): DeltaSinkSection,
+    **{("late", kind): model for kind, model in _OUTPUTS.items()},
+    **{("timed_out", kind): model for kind, model in _OUTPUTS.items()},
+    ("rejected", "files"): RejectedSection,
+    ("rejected", "kafka"): KafkaRejectedSection,
+    ("rejected", "delta"): DeltaOutputSection,
 }
 
 
-def _fields(place: Sequence[str | int], kind: str) -> list[str]:
+def _fields(place: Sequence[str | int], kinds: Sequence[str]) -> list[str]:
+    """The keys of a section."""
     model: type[BaseModel] = JobFile
     if place[:1] == ("queries",) and len(place) > 1:
-        model, place = NamedQuerySection, place[2:]  # the second is a name of the user's
-    for part in place:
+        model, place, kinds = NamedQuerySection, place[2:], kinds[2:]  # the second is a name of the user's
+        if place:
+            return list(_OUTPUTS[kinds[0]].model_fields)
+    for part, own in zip(place, kinds, strict=True):
         if isinstance(part, int):
             continue
-        if (str(part), kind) in _OF_KIND:
-            model = _OF_KIND[str(part), kind]
+        if (str(part), own) in _OF_KIND:
+            model = _OF_KIND[str(part), own]
             continue
         annotation = model.model_fields[part].annotation if part in model.model_fields else None
         options = [annotation, *getattr(annotation, "__args__", ())]

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from cepheid.engine.settings import MAX_PARTIAL_MATCHES, OnCap, Settings
+from cepheid.job.output_model import (
+    AnyOutput,
+    AnyRejected,
+    AnySink,
+    FileOutputSection,
+    Format,
+    RejectedSection,
+    SinkSection,
+    kind_of,
+    require_path,
+)
 from cepheid.job.section import Name, Names, Section, TimeUnit, TypeName, as_list
 from cepheid.job.slack_section import SlackSection
 from cepheid.job.stream_model import (
-    DeltaSinkSection,
+    DeltaOutputSection,
     DeltaSourceSection,
-    KafkaSinkSection,
+    KafkaOutputSection,
     KafkaSourceSection,
     RateSourceSection,
     SocketSourceSection,
     StreamSection,
 )
 from cepheid.plan.evaluation import EAGER
-
-Format: TypeAlias = Literal["csv", "jsonl", "parquet", "arrow"]
 
 
 def _one_character(value: str) -> str:
@@ -35,11 +45,6 @@ def _encoding(value: str) -> str:
     except LookupError:
         raise ValueError(f"there is no encoding {value!r}; use a name such as utf-8 or latin-1") from None
     return value
-
-
-def _require_path(path: str | None, written_as: str | None) -> None:
-    if written_as is not None and path is None:
-        raise ValueError('format is that of a file, and there is none; add path = "matches.csv", or leave format out')
 
 
 class CsvSection(Section):
@@ -122,82 +127,29 @@ class QuerySection(Section):
 
 
 class NamedQuerySection(QuerySection):
-    """``[queries.NAME]``: a query that others may be FROM, and that may have a file for its own matches.
+    """``[queries.NAME]``: a query that others may be FROM, and whose own matches may be wanted, too.
 
     Attributes:
         path: where its matches go, in the same pass as those of ``[query]``; it is not run for itself without one.
         format: by the name of the file where it is not given.
+        sink: the same for streams, where it may be a topic or a Delta table.
     """
 
     path: Name | None = None
     format: Format | None = None
+    sink: AnyOutput | None = None
 
     @model_validator(mode="after")
-    def _format_of_a_file(self) -> NamedQuerySection:
-        _require_path(self.path, self.format)
+    def _one_sink(self) -> NamedQuerySection:
+        require_path(self.path, self.format)
+        if self.path is not None and self.sink is not None:
+            raise ValueError("path says where the matches go, and sink does, too; leave one of them out")
         return self
 
-
-class TimedOutSection(Section):
-    """``[sink.timed_out]``: the file for what was left when its window closed.
-
-    Attributes:
-        path: relative to the folder of the job file.
-        format: by the name of the file where it is not given.
-    """
-
-    path: Name
-    format: Format | None = None
-
-
-class RejectedSection(Section):
-    """``[rejected]``, or ``[sink.rejected]``: the file for events that could not be read.
-
-    Attributes:
-        path: relative to the folder of the job file; of a stream, a folder.
-        format: by the name of the file where it is not given.
-        null_keys: also for events with NULL in SAME, which are in no partition.
-    """
-
-    path: Name
-    format: Format | None = None
-    null_keys: bool = False
-
-
-class LateSection(Section):
-    """``[late]``: the folder for events of a stream that came when the watermark had passed them.
-
-    Attributes:
-        path: relative to the folder of the job file.
-        format: JSON lines where it is not given.
-    """
-
-    path: Name
-    format: Format | None = None
-
-
-class SinkSection(Section):
-    """``[sink]``: the file for the matches; without a path they are shown on the console.
-
-    Attributes:
-        path: relative to the folder of the job file.
-        format: by the name of the file where it is not given.
-        rows: how many matches the console shows.
-        timed_out: where what timed out goes; it is not looked for where it is not given.
-        rejected: the same as ``[rejected]``, which may stand here.
-    """
-
-    kind: Literal["files"] = "files"
-    path: Name | None = None
-    format: Format | None = None
-    rows: Annotated[int, Field(ge=0)] = 20
-    timed_out: TimedOutSection | None = None
-    rejected: RejectedSection | None = None
-
-    @model_validator(mode="after")
-    def _format_of_a_file(self) -> SinkSection:
-        _require_path(self.path, self.format)
-        return self
+    @property
+    def output(self) -> FileOutputSection | KafkaOutputSection | DeltaOutputSection | None:
+        """Where its matches go; None where it is not run for itself."""
+        return self.sink if self.path is None else FileOutputSection(path=self.path, format=self.format)
 
 
 class SettingsSection(Section):
@@ -221,11 +173,6 @@ class SettingsSection(Section):
         return Settings(self.max_partial_matches, self.max_partial_matches_per_key, self.on_cap, self.evaluation)
 
 
-def _kind(value: object) -> str:
-    kind = value.get("kind", "files") if isinstance(value, dict) else getattr(value, "kind", "files")
-    return kind if isinstance(kind, str) else "none"
-
-
 AnySource: TypeAlias = Annotated[
     Annotated[SourceSection, Tag("files")]
     | Annotated[KafkaSourceSection, Tag("kafka")]
@@ -233,20 +180,9 @@ AnySource: TypeAlias = Annotated[
     | Annotated[SocketSourceSection, Tag("socket")]
     | Annotated[DeltaSourceSection, Tag("delta")],
     Discriminator(
-        _kind,
+        kind_of,
         custom_error_type="no_such_kind",
         custom_error_message='the kind is none that there is; use "files", "kafka", "delta", "rate" or "socket"',
-    ),
-]
-
-AnySink: TypeAlias = Annotated[
-    Annotated[SinkSection, Tag("files")]
-    | Annotated[KafkaSinkSection, Tag("kafka")]
-    | Annotated[DeltaSinkSection, Tag("delta")],
-    Discriminator(
-        _kind,
-        custom_error_type="no_such_kind",
-        custom_error_message='the kind is none that there is; use "files", "kafka" or "delta"',
     ),
 ]
 
@@ -278,8 +214,8 @@ class JobFile(Section):
     queries: dict[Name, NamedQuerySection] = {}
     parameters: dict[Name, object] = {}
     sink: AnySink = SinkSection()
-    rejected: RejectedSection | None = None
-    late: LateSection | None = None
+    rejected: AnyRejected | None = None
+    late: AnyOutput | None = None
     settings: SettingsSection = SettingsSection()
     slack: SlackSection | None = None
     stream: StreamSection | None = None
@@ -301,20 +237,47 @@ class JobFile(Section):
         return self.sink if isinstance(self.sink, SinkSection) else SinkSection()
 
     @property
-    def rejected_events(self) -> RejectedSection | None:
+    def rejected_output(self) -> AnyRejected | None:
         """``[rejected]`` or ``[sink.rejected]``, whichever is given."""
-        return self.rejected or self.file_sink.rejected
+        return self.rejected or self.sink.rejected
+
+    @property
+    def rejected_events(self) -> RejectedSection | None:
+        """The same of a job that is no stream."""
+        given = self.rejected_output
+        return given if isinstance(given, RejectedSection) else None
+
+    @property
+    def late_file(self) -> FileOutputSection | None:
+        """``[late]`` of a job that is no stream."""
+        return self.late if isinstance(self.late, FileOutputSection) else None
+
+    @property
+    def timed_out_file(self) -> FileOutputSection | None:
+        """``[sink.timed_out]`` of a job that is no stream."""
+        left = self.sink.timed_out
+        return left if isinstance(left, FileOutputSection) else None
+
+    def _of_streams(self) -> Iterator[tuple[str, str]]:
+        """Sections that only streams can have, and their kinds."""
+        sections: list[tuple[str, Any]] = [("source", source) for source in self.source]
+        sections += [("sink", self.sink), ("sink.timed_out", self.sink.timed_out), ("late", self.late)]
+        sections.append(("rejected" if self.rejected is not None else "sink.rejected", self.rejected_output))
+        for name, section in sections:
+            if section is not None and section.kind != "files":
+                yield f"{name}.kind {section.kind!r}", "say where files are"
+        for name, query in self.queries.items():
+            if query.sink is not None:
+                yield f"queries.{name}.sink", f'write path = "..." under [queries.{name}]'
 
     @model_validator(mode="after")
     def _streams(self) -> JobFile:
         if self.stream is None:
-            for section, kind in (("source", [s.kind for s in self.source]), ("sink", [self.sink.kind])):
-                others = [name for name in kind if name != "files"]
-                if others:
-                    raise ValueError(
-                        f"{section}.kind {others[0]!r} is for streams; add [stream] with a checkpoint and a watermark "
-                        '(and trigger = "available now" to end when all that is there has been read)'
-                    )
+            for what, instead in self._of_streams():
+                raise ValueError(
+                    f"{what} is for streams; add [stream] with a checkpoint and a watermark (and trigger = "
+                    f'"available now" to end when all that is there has been read), or {instead}'
+                )
             if self.late is not None and self.slack is None:
                 raise ValueError(
                     "[late] is for streams, and this job is none; leave it out, or add [stream] or [slack]"
@@ -335,7 +298,7 @@ class JobFile(Section):
 
     @model_validator(mode="after")
     def _sources_agree(self) -> JobFile:
-        if self.rejected is not None and self.file_sink.rejected is not None:
+        if self.rejected is not None and self.sink.rejected is not None:
             raise ValueError("[rejected] and [sink.rejected] are the same; leave one out")
         sources = self.source
         if len(sources) == 1:
@@ -354,11 +317,11 @@ class JobFile(Section):
         return self
 
 
-def decisions_section(model: JobFile) -> LateSection | None:
+def decisions_section(model: JobFile) -> FileOutputSection | None:
     """Where the decisions of a slack policy go, as JSON lines; None for nowhere."""
     if model.slack is None or model.slack.decisions is None:
         return None
-    return LateSection(path=model.slack.decisions, format="jsonl")
+    return FileOutputSection(path=model.slack.decisions, format="jsonl")
 
 
 LATER = {

@@ -76,7 +76,7 @@ def read(job: Job, progress: Progress | None = None, n_events: int | None = None
     if needed is not None and (slack := job.model.slack) is not None:
         needed = needed | {slack.received} | ({slack.per} if slack.per else set())
         needed = None if job.model.late is not None else needed  # late events come with all columns
-    if job.model.file_sink.timed_out is not None:
+    if job.model.timed_out_file is not None:
         needed = None  # what timed out comes with all columns of its events
     events = _events(job, needed, progress, n_events)
     try:
@@ -122,7 +122,7 @@ def run(
 
     _tell(progress, Step("match", f"{events.n_rows:,} events"))
     began = time.perf_counter()
-    timed_out = job.model.file_sink.timed_out is not None
+    timed_out = job.model.timed_out_file is not None
     if job.model.runs_on == "spark":
         found = match_spark(
             events.tables,
@@ -198,12 +198,12 @@ def _check_sinks(job: Job) -> None:
     taken: dict[Path, str] = {}
     more = [(f"queries.{name}", section) for name, section in job.sinks.items()]
     model = job.model
-    rejected = "rejected" if model.file_sink.rejected is None else "sink.rejected"
+    rejected = "rejected" if model.sink.rejected is None else "sink.rejected"
     own = (
         ("sink", model.file_sink),
         (rejected, model.rejected_events),
-        ("sink.timed_out", model.file_sink.timed_out),
-        ("late", model.late),
+        ("sink.timed_out", model.timed_out_file),
+        ("late", model.late_file),
         ("slack", decisions_section(model)),
     )
     for name, section in (*own, *more):
@@ -328,8 +328,8 @@ def _write(
         own = (
             (model.file_sink, matches),
             (model.rejected_events, rejected),
-            (model.file_sink.timed_out, found.timed_out),
-            (model.late, found.late),
+            (model.timed_out_file, found.timed_out),
+            (model.late_file, found.late),
             (decisions_section(model), decisions),
         )
         for section, table in (*own, *more):

@@ -146,29 +146,40 @@ class RateSourceSection(Section):
         return ["value"]
 
 
-class KafkaSinkSection(Section):
-    """``[sink]`` with ``kind = "kafka"``: a record for each match, a JSON object of its columns.
+class KafkaOutputSection(Section):
+    """An output of a stream with ``kind = "kafka"``: a record for each row, a JSON object of its columns.
 
     Attributes:
         servers, options: as those of the source.
         topic: it exists.
-        key: ``match_id``, or a column of the matches that is the key of the records.
+        key: the column that is the key of the records. Without it, ``match_id`` of matches; of other rows a hash of
+            their columns, so that one that comes twice has the same key.
         headers: header -> its value, the same for all records.
     """
 
     kind: Literal["kafka"]
     servers: Name
     topic: Name
-    key: Name = "match_id"
+    key: Name | None = None
     headers: dict[Name, str] = {}
     options: dict[Name, str] = {}
 
 
-class DeltaSinkSection(Section):
-    """``[sink]`` with ``kind = "delta"``: a row for each match in a Delta table, each once.
+class KafkaRejectedSection(KafkaOutputSection):
+    """``[rejected]`` with ``kind = "kafka"``.
 
     Attributes:
-        path: of the table, which is made with the first matches; relative to the folder of the job file.
+        null_keys: also for events with NULL in SAME, which are in no partition.
+    """
+
+    null_keys: bool = False
+
+
+class DeltaOutputSection(Section):
+    """An output of a stream with ``kind = "delta"``: its rows in a Delta table, each once.
+
+    Attributes:
+        path: of the table, which is made with the first rows; relative to the folder of the job file.
     """
 
     kind: Literal["delta"]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from cepheid.connectors.writing import write_json_lines, write_table
 from cepheid.engine.output_schema import LAST, MATCH
 from cepheid.errors import JobError
 from cepheid.job.checkpoint import query_id
 from cepheid.job.load import Job
-from cepheid.job.stream_model import DeltaSinkSection, KafkaSinkSection
+from cepheid.job.output_model import FileOutputSection, SinkSection
+from cepheid.job.stream_model import DeltaOutputSection, KafkaOutputSection
+
+MatchOutput: TypeAlias = SinkSection | FileOutputSection | KafkaOutputSection | DeltaOutputSection
+RowOutput: TypeAlias = FileOutputSection | KafkaOutputSection | DeltaOutputSection
 
 
 class Writer(Protocol):
@@ -52,35 +56,6 @@ class OutWriter:
 
 
 @dataclass(frozen=True)
-class KafkaWriter:
-    """Writes records; those of a batch that comes again have the same keys.
-
-    Attributes:
-        servers, topic, key, headers, options: see `cepheid.spark.kafka.write_kafka`.
-    """
-
-    servers: str
-    topic: str
-    key: str
-    headers: Mapping[str, str]
-    options: Mapping[str, str]
-
-    def __call__(self, rows: Any, number: int) -> None:
-        """Write the rows of one batch."""
-        from cepheid.spark.kafka import write_kafka
-
-        write_kafka(
-            rows,
-            self.servers,
-            self.topic,
-            key=self.key,
-            headers=self.headers,
-            options=self.options,
-            without=(MATCH,),
-        )
-
-
-@dataclass(frozen=True)
 class DeltaWriter:
     """Appends rows to a Delta table; those of a batch that comes again are there already.
 
@@ -98,7 +73,8 @@ class DeltaWriter:
         from cepheid.spark.kafka import MATCH_ID
 
         application = f"cepheid {query_id(self.checkpoint)}"
-        delta_writer(str(self.path), application)(rows.withColumnRenamed(MATCH, MATCH_ID), number)
+        renamed = rows.withColumnRenamed(MATCH, MATCH_ID) if MATCH in rows.columns else rows
+        delta_writer(str(self.path), application)(renamed, number)
 
 
 @dataclass(frozen=True)
@@ -118,37 +94,71 @@ class Matches:
         self.to(rows.drop(*((LAST,) if self.keeps_id else (LAST, MATCH))), number)
 
 
-def match_writer(job: Job, columns: list[str]) -> Writer:
-    """What writes the matches of a job.
+def match_writer(job: Job, section: MatchOutput, columns: Sequence[str], *place: str) -> Writer:
+    """What writes the matches of a query.
 
     Args:
         job: streaming.
+        section: where they go.
         columns: of the matches, `MATCH` and `LAST` among them.
+        place: the section by its keys, for errors.
 
     Raises:
-        JobError: the key of the sink is no column.
+        JobError: the key of the records is no column.
     """
-    sink = job.model.sink
-    if isinstance(sink, KafkaSinkSection):
-        key = MATCH if sink.key == "match_id" and "match_id" not in columns else sink.key
+    if isinstance(section, KafkaOutputSection):
+        own = "match_id" if "match_id" in columns else MATCH
+        key = own if section.key in (None, "match_id") else section.key
+        shown = [name for name in columns if name not in (MATCH, LAST)]
         if key not in columns:
-            span = job.place("sink", "key")
-            raise JobError(
-                f"sink.key: the matches have no column {key!r}",
-                remedy="match_id is always there; of RETURN there are: "
-                + (", ".join(name for name in columns if name not in (MATCH, LAST)) or "none"),
-                text=job.text if span else None,
-                span=span,
-                origin=job.origin,
-            )
-        servers = job.text_of(sink.servers)
-        return Matches(KafkaWriter(servers, sink.topic, key, sink.headers, sink.options), keeps_id=True)
-    if isinstance(sink, DeltaSinkSection):
-        assert job.model.stream is not None
-        return Matches(DeltaWriter(job.path_of(sink.path), job.path_of(job.model.stream.checkpoint)), keeps_id=True)
-    if sink.path is None:
+            raise _no_key(job, str(key), shown, ("match_id is always there",), place)
+        return Matches(kafka_writer_of(job, section, key, without=(MATCH,)), keeps_id=True)
+    if isinstance(section, DeltaOutputSection):
+        return Matches(_delta_writer(job, section), keeps_id=True)
+    if section.path is None:
         return Matches(OutWriter(), keeps_id=False)
-    return Matches(FolderWriter(job.path_of(sink.path), sink.format or "jsonl"), keeps_id=False)
+    return Matches(FolderWriter(job.path_of(section.path), section.format or "jsonl"), keeps_id=False)
+
+
+def row_writer(job: Job, section: RowOutput, columns: Sequence[str], *place: str) -> Writer:
+    """What writes the rows of another output; the arguments are as of `match_writer`."""
+    if isinstance(section, KafkaOutputSection):
+        if section.key is not None and section.key not in columns:
+            raise _no_key(job, section.key, columns, (), place)
+        return kafka_writer_of(job, section, section.key)
+    if isinstance(section, DeltaOutputSection):
+        return _delta_writer(job, section)
+    return FolderWriter(job.path_of(section.path), section.format or "jsonl")
+
+
+def kafka_writer_of(job: Job, section: KafkaOutputSection, key: str | None, *, without: Sequence[str] = ()) -> Writer:
+    """What writes records to the topic of a section."""
+    from cepheid.spark.kafka_writer import kafka_writer
+
+    return kafka_writer(
+        job.text_of(section.servers),
+        section.topic,
+        key=key,
+        headers=section.headers,
+        options={name: job.text_of(value) for name, value in section.options.items()},
+        without=without,
+    )
+
+
+def _delta_writer(job: Job, section: DeltaOutputSection) -> Writer:
+    assert job.model.stream is not None
+    return DeltaWriter(job.path_of(section.path), job.path_of(job.model.stream.checkpoint))
+
+
+def _no_key(job: Job, key: str, columns: Sequence[str], always: Sequence[str], place: Sequence[str]) -> JobError:
+    span = job.place(*place, "key")
+    return JobError(
+        f"{'.'.join(place)}.key: there is no column {key!r}",
+        remedy="; ".join((*always, f"the columns are: {', '.join(columns) or 'none'}")),
+        text=job.text if span else None,
+        span=span,
+        origin=job.origin,
+    )
 
 
 def _in_utc(table: Any) -> Any:

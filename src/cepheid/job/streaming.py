@@ -13,10 +13,10 @@ from typing import Any
 from cepheid.errors import JobError
 from cepheid.job.checkpoint import Resumed, require_same, resumed
 from cepheid.job.load import Job
-from cepheid.job.model import decisions_section
 from cepheid.job.parameters import require_all, values_for
 from cepheid.job.section import length_us
-from cepheid.job.stream_sinks import FolderWriter, Writer, match_writer
+from cepheid.job.stream_outputs import Asked, asked_of, require_places, writers_of
+from cepheid.job.stream_sinks import Writer
 from cepheid.job.stream_sources import Streams, name_of, streams_of, type_column
 from cepheid.job.telemetry import QUANTILES, Batch, Closed, Held, Telemetry, Totals, Written
 from cepheid.language.printer import print_query
@@ -66,12 +66,15 @@ def run_stream(
         metrics = PrometheusMetrics(stream.metrics_port)
     try:
         from cepheid.spark.session import local_session
+        from cepheid.spark.stream_rows import UNREAD_COLUMNS
 
         session = local_session("cepheid-job", config=_config(job))
         telemetry = Telemetry(say, warn, sources=[name_of(s) for s in job.model.source], metrics=metrics)
-        rows, split = _wired(job, session, parameters)
+        asked = asked_of(job)
+        rows, split = _wired(job, asked, session, parameters)
+        batches = _Batches(split, asked.matches, writers_of(job, asked, split.columns, UNREAD_COLUMNS), telemetry)
         say(_where(resumed(checkpoint), checkpoint))
-        return _watched(job, session, rows, _Batches(split, _writers(job, split), telemetry), telemetry, checkpoint)
+        return _watched(job, session, rows, batches, telemetry, checkpoint)
     finally:
         if metrics is not None:
             metrics.close()
@@ -84,23 +87,17 @@ def require_possible(job: Job) -> None:
         JobError: the job asks for it.
     """
     model = job.model
-    if job.sinks:
-        others = ", ".join(f"[queries.{name}]" for name in job.sinks)
-        problem = f"a stream writes the matches of [query] alone, and {others} has a path"
-        raise _misplaced(job, ("queries",), problem, "leave path out")
+    require_places(job)
     if model.engine == "local":
         raise JobError("a stream runs on Spark", remedy="leave --engine local out", origin=job.origin)
-
-
-def _misplaced(job: Job, place: tuple[str, ...], problem: str, remedy: str) -> JobError:
-    span = job.place(*place)
-    return JobError(problem, remedy=remedy, text=job.text if span else None, span=span, origin=job.origin)
 
 
 def _depends_on(job: Job) -> dict[str, str]:
     """The parts of a job that its checkpoint is of no use without."""
     queries = [print_query(job.query.tree), *(print_query(query.tree) for query in job.named.values())]
     sources = [source.model_dump_json(exclude={"servers", "options"}) for source in job.model.source]
+    # Those that run for themselves have a state of their own.
+    queries += [f"and {name}" for name in job.sinks]
     return {"a query": "\n".join(queries), "a source": "\n".join(sources)}
 
 
@@ -118,7 +115,7 @@ def _config(job: Job) -> dict[str, str]:
     }
 
 
-def _wired(job: Job, session: Any, parameters: Mapping[str, str] | None) -> tuple[Any, Any]:
+def _wired(job: Job, asked: Asked, session: Any, parameters: Mapping[str, str] | None) -> tuple[Any, Any]:
     """The stream of all outputs, and what splits it."""
     from cepheid.spark.detect import detect
     from cepheid.spark.frames import events_of, events_of_types
@@ -136,27 +133,19 @@ def _wired(job: Job, session: Any, parameters: Mapping[str, str] | None) -> tupl
         "order": streams.order,
     }
     schema = (events_of_types if several else events_of)(streams.events, **given).schema.events
-    bound = job.query.bind(schema, job.catalog)
-    values = values_for(job, bound, parameters)
-    require_all(bound, values)
-    rejected = job.model.rejected_events
-    outputs = ["matches", "held"]
-    if job.model.late is not None:
-        outputs.append("late")
-    if job.model.file_sink.timed_out is not None:
-        outputs.append("timed_out")
-    if rejected is not None and rejected.null_keys:
-        outputs.append("rejected")
+    bounds = [query.bind(schema, job.catalog) for query in (job.query, *(job.named[name] for name in job.sinks))]
+    parameters_of = {name: dtype for bound in bounds for name, dtype in bound.parameters.items()}
+    values = values_for(job, replace(bounds[0], parameters=parameters_of), parameters)
+    for bound in bounds:
+        require_all(bound, values)
     slack = job.model.slack
-    if slack is not None:
-        outputs.append("closed")
     found: Any = detect(
         streams.events,
-        replace(job.query, identified=True),
+        asked.query,
         **{**given, "order": streams.order or None},
         parameters=values,
-        queries=job.named,
-        outputs=outputs,
+        queries=asked.rest,
+        outputs=asked.outputs,
         watermark=stream.watermark,
         idle_flush=stream.idle_flush,
         settings=job.model.settings.settings,
@@ -166,51 +155,35 @@ def _wired(job: Job, session: Any, parameters: Mapping[str, str] | None) -> tupl
     return with_unread(found.tagged, streams.reads), found
 
 
-def _writers(job: Job, found: Any) -> dict[str, Writer]:
-    writers = {"matches": match_writer(job, list(found.columns["matches"]))}
-    late, rejected = job.model.late, job.model.rejected_events
-    if late is not None:
-        writers["late"] = FolderWriter(job.path_of(late.path), late.format or "jsonl")
-    left = job.model.file_sink.timed_out
-    if left is not None:
-        writers["timed_out"] = FolderWriter(job.path_of(left.path), left.format or "jsonl")
-    if rejected is not None:
-        folder = job.path_of(rejected.path)
-        writers["unread"] = FolderWriter(folder, rejected.format or "jsonl")
-        writers["rejected"] = FolderWriter(folder / "null_keys", rejected.format or "jsonl")
-    decisions = decisions_section(job.model)
-    if decisions is not None:
-        writers["closed"] = FolderWriter(job.path_of(decisions.path), "jsonl")
-    return writers
-
-
 @dataclass(frozen=True)
 class _Batches:
     """Writes each batch.
 
     Attributes:
         found: the outputs of the query.
+        matches: those of them that are matches.
         writers: output -> what writes its rows.
         telemetry: is told what was written.
         closed: bucket -> what its slack policy has done so far.
     """
 
     found: Any
+    matches: tuple[str, ...]
     writers: Mapping[str, Writer]
     telemetry: Telemetry
     closed: dict[int, Closed] = field(default_factory=dict)
 
     def __call__(self, rows: Any, number: int) -> None:
         """Write one batch."""
-        from cepheid.spark.stream_rows import UNREAD, summary_of
+        from cepheid.spark.stream_rows import UNREAD, UNREAD_COLUMNS, summary_of
         from cepheid.spark.streams.closing import closed_of
         from cepheid.spark.streams.outputs import rows_of
 
         rows.persist()
         try:
-            summary = summary_of(rows, QUANTILES)
+            summary = summary_of(rows, self.matches, QUANTILES)
             n_rows = summary.n_rows
-            columns = {**self.found.columns, UNREAD: ("source", "place", "column", "reason", "raw")}
+            columns = {**self.found.columns, UNREAD: UNREAD_COLUMNS}
             for name, writer in self.writers.items():
                 if n_rows.get(name):
                     writer(rows_of(rows, name, columns[name]), number)
@@ -222,7 +195,7 @@ class _Batches:
         self.telemetry.written(
             number,
             Written(
-                n_matches=n_rows.get("matches", 0),
+                n_matches=sum(n_rows.get(name, 0) for name in self.matches),
                 n_late=sum(bucket.n_late for bucket in summary.buckets),
                 n_rejected=n_rows.get(UNREAD, 0) + n_rows.get("rejected", 0),
                 latency_s=summary.latency_s or None,

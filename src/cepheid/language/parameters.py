@@ -69,7 +69,8 @@ def with_parameters(bound: BoundQuery, values: Mapping[str, object]) -> BoundQue
     filled = _substituted(placed, constants)
     result = replace(bound_query(filled, schema, bound.catalog, text, filled=True), inner=inner)
     returns = tuple(replace(new, name=old.name) for new, old in zip(result.returns, bound.returns, strict=True))
-    return replace(result, query=bound.query, returns=returns, text=bound.text, origin=bound.origin)
+    result = replace(result, returns=returns, identified=bound.identified)
+    return replace(result, query=bound.query, text=bound.text, origin=bound.origin)
 
 
 def _check_names(bound: BoundQuery, values: Mapping[str, object]) -> None:

@@ -197,12 +197,12 @@ def detect(
         One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
         ``match_id`` is that of `cep.match` if the events are identified alike, that is with the same ``order=``.
         For a set of queries, a dict from the name of each to such a DataFrame: queries with the same partition are
-        found in one pass, whose rows are persisted until `Detected.unpersist` is called; on streams, a
-        `cepheid.spark.streams.set_outputs.DetectedStreams`, which has those of all queries as one stream, too. With ``outputs``,
+        found in one pass, whose rows are persisted until `Detected.unpersist` is called. With ``outputs``,
         `cepheid.Outputs` in place of each DataFrame of matches: DataFrames under those names, each found in a pass of
-        its own when it is used; for streams it is a `cepheid.spark.streams.outputs.StreamOutputs`, which has them as
-        one stream, too; of a set on streams, a `cepheid.spark.streams.set_outputs.DetectedStreamOutputs`. Of ``rejected`` the columns are ``event`` (a struct of all columns of the event),
-        ``column`` (the one at fault) and ``reason``.
+        its own when it is used. On streams all are found in one pass, and what is given has them as one stream, too:
+        `cepheid.spark.streams.outputs.StreamOutputs`; for a set `cepheid.spark.streams.set_outputs.DetectedStreams`,
+        and with ``outputs`` `cepheid.spark.streams.set_outputs.DetectedStreamOutputs`. Of ``rejected`` the columns are
+        ``event`` (a struct of all columns of the event), ``column`` (the one at fault) and ``reason``.
 
     Warns:
         NoMatchWarning: the conditions of the query exclude each other, so that there are no matches.

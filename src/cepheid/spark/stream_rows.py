@@ -26,7 +26,7 @@ UNREAD = "unread"
 """The output of texts that are no events: ``source``, ``place`` (``topic/partition/offset``, or the file), ``column``,
 ``reason`` and ``raw``."""
 
-_UNREAD_FIELDS = ("source", "place", "column", "reason", "raw")
+UNREAD_COLUMNS = ("source", "place", "column", "reason", "raw")
 _N_EVENTS, _NEWEST = "n_events", "newest_us"
 _OBSERVED = "cepheid source "
 
@@ -53,7 +53,7 @@ def counts_of(observed: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, int]
 def with_unread(tagged: DataFrame, reads: Mapping[str, Read]) -> DataFrame:
     """The tagged rows of outputs, and those of what could not be read, as one stream."""
     text = spark.StringType()
-    unread = spark.StructType([spark.StructField(name, text, True) for name in _UNREAD_FIELDS])
+    unread = spark.StructType([spark.StructField(name, text, True) for name in UNREAD_COLUMNS])
     parts = [tagged.withColumn(UNREAD, F.lit(None).cast(unread))]
     for source, read in reads.items():
         rejected = read.rejected
@@ -104,21 +104,35 @@ class Summary:
     buckets: tuple[Bucket, ...]
 
 
-def summary_of(rows: DataFrame, quantiles: Sequence[float]) -> Summary:
-    """The rows of a batch, counted by output in one job of Spark."""
-    matches = rows.schema["matches"].dataType
-    assert isinstance(matches, spark.StructType)
-    last = micros(named("matches").getField(LAST), matches[LAST].dataType)
-    since_us = F.unix_micros(F.current_timestamp()) - last
+def summary_of(rows: DataFrame, matches: Sequence[str], quantiles: Sequence[float]) -> Summary:
+    """The rows of a batch, counted by output in one job of Spark.
+
+    Args:
+        rows: tagged.
+        matches: the outputs that are matches.
+        quantiles: of the latency of all of them, each from 0 to 1.
+    """
+    lasts = []
+    for name in matches:
+        columns = rows.schema[name].dataType
+        assert isinstance(columns, spark.StructType)
+        lasts.append(micros(named(name).getField(LAST), columns[LAST].dataType))
+    since_us = F.unix_micros(F.current_timestamp()) - F.coalesce(*lasts)
+    is_match = named(OUTPUT).isin(list(matches))
     told = (
-        rows.groupBy(OUTPUT)
+        rows.groupBy(F.when(~is_match, named(OUTPUT)).alias("other"))
         .agg(
             F.count(F.lit(1)).alias("n"),
             F.percentile_approx(since_us, list(quantiles), 10_000).alias("latency"),
             F.collect_list(named("held")).alias("buckets"),
+            *(F.count_if(named(OUTPUT) == F.lit(name)).alias(f"n{i}") for i, name in enumerate(matches)),
         )
         .collect()
     )
-    latency = next((row["latency"] for row in told if row[OUTPUT] == "matches"), None)
+    found = next((row for row in told if row["other"] is None), None)
+    n_rows = {row["other"]: row["n"] for row in told if row is not found}
+    if found is not None:
+        n_rows |= {name: found[f"n{i}"] for i, name in enumerate(matches)}
     buckets = tuple(Bucket(*bucket) for row in told for bucket in row["buckets"])
-    return Summary({row[OUTPUT]: row["n"] for row in told}, tuple(us / 1e6 for us in latency or ()), buckets)
+    latency = () if found is None else tuple(us / 1e6 for us in found["latency"] or ())
+    return Summary(n_rows, latency, buckets)

@@ -10,6 +10,7 @@ import pytest
 from cepheid.errors import CapacityError, DataError, JobError, QueryError
 from cepheid.job.checkpoint import query_id, require_same, resumed
 from cepheid.job.load import parse
+from cepheid.job.stream_outputs import require_places
 from cepheid.job.stream_schema import declared_fields
 
 QUERY = '[query]\ntext = "PATTERN SEQ(A a, B b) WITHIN 5 s"\n'
@@ -60,6 +61,39 @@ def test_the_query_of_a_checkpoint_has_an_id(tmp_path: Path):
         (KAFKA + QUERY + STREAM + '[sink]\nkind = "kafka"\npath = "x"\n', "no key 'sink.path'", "servers, topic, key"),
         (KAFKA + 'format = "text"\ncolumns = { a = "int" }\n' + QUERY + STREAM, "columns are fields of JSON", "leave"),
         (
+            KAFKA + QUERY + STREAM + '[late]\nkind = "kafka"\nservers = "x:1"\ntopc = "x"\n',
+            "no key 'late.topc'",
+            "did you mean 'topic'",
+        ),
+        (
+            KAFKA + QUERY + STREAM + '[rejected]\nkind = "kafka"\ntopic = "x"\n',
+            r"'servers' is missing in \[rejected",
+            "add",
+        ),
+        (
+            KAFKA + QUERY + STREAM + '[sink.timed_out]\nkind = "delta"\npth = "x"\n',
+            "no key 'sink.timed_out.pth'",
+            "did you mean 'path'",
+        ),
+        (
+            KAFKA
+            + QUERY
+            + STREAM
+            + '[queries.files]\ntext = "A a"\n[queries.files.sink]\nkind = "kafka"\ntpic = "x"\n',
+            "no key 'queries.files.sink.tpic'",
+            "did you mean 'topic'",
+        ),
+        (
+            KAFKA + QUERY + STREAM + '[queries.r]\ntext = "A a"\npath = "r"\n[queries.r.sink]\npath = "x"\n',
+            "path says where the matches go, and sink does, too",
+            "leave one",
+        ),
+        (
+            '[source]\npath = "x"\ntime = "t"\n' + QUERY + '[sink.rejected]\nkind = "delta"\npath = "x"\n',
+            "sink.rejected.kind 'delta' is for streams",
+            "say where files are",
+        ),
+        (
             '[source]\npath = "x"\ntime = "t"\n' + QUERY + '[late]\npath = "x"\n',
             r"\[late\] is for streams",
             "leave it out",
@@ -72,6 +106,35 @@ def test_slips_are_told(text: str, message: str, remedy: str):
     assert caught.value.span is not None
     with pytest.raises(JobError, match=remedy):
         raise JobError(caught.value.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ('[sink]\npath = "out"\n[late]\npath = "./out"\n', r"\[late\] and \[sink\] both write /out"),
+        (
+            '[sink]\nkind = "kafka"\nservers = "x:1"\ntopic = "t"\n'
+            '[sink.timed_out]\nkind = "kafka"\nservers = "x:1"\ntopic = "t"\n',
+            r"\[sink.timed_out\] and \[sink\] both write the topic t",
+        ),
+        (
+            '[queries.r]\ntext = "A a"\npath = "r"\n[rejected]\npath = "r"\n',
+            r"\[queries.r\] and \[rejected\] both write /r",
+        ),
+    ],
+)
+def test_two_outputs_of_a_stream_need_two_places(sections: str, message: str):
+    job = parse(KAFKA + QUERY + STREAM + sections, "job.toml", Path("/"))
+    with pytest.raises(JobError, match=message) as caught:
+        require_places(job)
+    assert caught.value.span is not None
+
+
+def test_a_stream_writes_nothing_into_what_it_reads(tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    files = '[source]\npath = "in"\nformat = "jsonl"\ntime = "ts"\n'
+    with pytest.raises(JobError, match=r"\[late\] would write .*in into what \[source\] reads"):
+        require_places(parse(files + QUERY + STREAM + '[late]\npath = "in"\n', "job.toml", tmp_path))
 
 
 def test_a_checkpoint_tells_where_its_job_goes_on(tmp_path: Path):
@@ -138,6 +201,6 @@ def test_a_streaming_job_is_checked_without_its_events(tmp_path: Path, capsys: p
     path.write_text(KAFKA + QUERY.replace("WITHIN", "WHERE a.x = 1 WITHIN") + STREAM)
     with pytest.raises(QueryError, match="x"):
         check_path(path, None)
-    path.write_text(KAFKA + QUERY + STREAM + '[queries.r]\npath = "x"\ntext = "A a"\n')
-    with pytest.raises(JobError, match=r"a stream writes the matches of \[query\] alone"):
+    path.write_text(KAFKA + 'type = "k"\n' + QUERY + STREAM + '[queries.r]\npath = "x"\ntext = "A a WHERE a.x = 1"\n')
+    with pytest.raises(QueryError, match=r"\[queries.r\].*no attribute x"):
         check_path(path, None)

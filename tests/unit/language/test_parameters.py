@@ -1,5 +1,6 @@
 """Values for parameters: what they may be, and what the query becomes."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -181,3 +182,8 @@ def test_pandas_times(tmp_path):
 def test_a_whole_number_that_does_not_fit_is_told_so():
     with pytest.raises(ParameterError, match="fits 64 bits"):
         filled("a.n > :p", p=2**63)
+
+
+def test_a_query_whose_matches_are_identified_stays_one():
+    query = replace(bound("PATTERN SEQ(Txn a, Refund r) WHERE a.amount > :p WITHIN 1 hour"), identified=True)
+    assert with_parameters(query, {"p": 1}).identified
