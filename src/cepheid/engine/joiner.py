@@ -243,7 +243,7 @@ class Joiner:
             said["n_refused"],
         )
         batch = events_of_table(events, bound.schema)
-        if batch is not None:
+        if batch is not None and batch.table.num_columns:  # without, none had come
             joiner._store.add(batch, np.arange(len(batch)))
         for name, (old, new) in rows.items():
             joiner._parts[name].restore(old, new)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from cepheid.errors import NetworkError
 from cepheid.network.graph import InevGraph, Vertex
 from cepheid.network.model import Node
+from cepheid.network.patterns import closure, kleene_types, restrict, without_kleene
 from cepheid.network.queries import NetworkQuery, Projection, events_of
 
 
@@ -39,6 +40,8 @@ def _combination(graph: InevGraph) -> list[str]:
             found.append(f"the inputs of {projection} have the types {', '.join(sorted(covered))}")
         found += [f"{one}, an input of {projection}, is made nowhere" for one in given if not _made(graph, one)]
         found += [f"{projection} is made of itself" for one in given if one.types == projection.types]
+        strange = [one for one in given if not _is_part(projection, one)]
+        found += [f"{one}, an input of {projection}, is no part of it" for one in strange]
         if not any(_projects(query, projection) for query in graph.workload.queries):
             found.append(f"{projection} is no projection of a query that has with each NOT what it stands between")
         nodes = sorted(str(v.node) for v in graph.by_projection.get(projection, ()))
@@ -68,6 +71,20 @@ def _projects(query: NetworkQuery, projection: Projection) -> bool:
         return True
     kinds = projection.types
     return kinds < query.types and query.closed(kinds) and query.projection(kinds) == projection
+
+
+def _is_part(projection: Projection, one: Projection) -> bool:
+    """Whether an input tests what its types are tested for in what is made of it, and nothing else."""
+    if one.is_primitive or not one.types <= projection.types:
+        return True
+    conditions = frozenset(condition for condition in projection.conditions if condition.types <= one.types)
+    loops, bounds = kleene_types(projection.pattern), closure(projection.pattern)
+    for kind in one.negated:
+        needed = bounds[kind].union(*(c.types for c in projection.conditions if kind in c.types))
+        if not needed <= one.types or needed & loops:
+            return False
+    part = restrict(without_kleene(projection.pattern), one.types)
+    return one.pattern == part and one.conditions == conditions
 
 
 def _made(graph: InevGraph, projection: Projection) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import networkx as nx
-
 from cepheid.network.graph import Combination, InevGraph, Vertex
 from cepheid.network.model import Node
 from cepheid.network.queries import NetworkQuery, Workload, events_of
@@ -51,14 +49,6 @@ def processing_latency(graph: InevGraph, vertex: Vertex) -> float:
 def latency(graph: InevGraph, xi: float) -> float:
     """ℓ(I): hops on the longest way to a match, and ``xi`` (ξ) for each partial match on it."""
     known: dict[Vertex, float] = {}
-    ways: dict[Vertex, dict[Node, int]] = {}
-
-    def distance(before: Vertex, node: Node) -> int:
-        if before not in ways:
-            links = nx.Graph(list(before.links))
-            links.add_node(before.node)
-            ways[before] = dict(nx.single_source_shortest_path_length(links, before.node))
-        return ways[before][node]
 
     def of(vertex: Vertex) -> float:
         if vertex not in known:
@@ -67,7 +57,7 @@ def latency(graph: InevGraph, xi: float) -> float:
                 known[vertex] = 0.0
             else:
                 own = processing_latency(graph, vertex) * xi if xi else 0.0
-                hops = max(distance(one, vertex.node) for one in before)
+                hops = max(one.n_hops[vertex.node] for one in before)
                 known[vertex] = own + hops + max(of(one) for one in before)
         return known[vertex]
 

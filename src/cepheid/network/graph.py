@@ -35,6 +35,33 @@ class Vertex:
         """The sites of v_graph, its own among them."""
         return frozenset({self.node}).union(*(frozenset(edge) for edge in self.links))
 
+    @cached_property
+    def ways(self) -> Mapping[Node, Node]:
+        """Each site that its output comes to -> the site before it on the way; nearer ones first, its own not."""
+        beside: dict[Node, list[Node]] = {}
+        for one, other in sorted(self.links, key=repr):
+            beside.setdefault(one, []).append(other)
+            beside.setdefault(other, []).append(one)
+        found: dict[Node, Node] = {}
+        ring = [self.node]
+        while ring:
+            following = []
+            for node in ring:
+                for other in beside.get(node, ()):
+                    if other not in found and other != self.node:
+                        found[other] = node
+                        following.append(other)
+            ring = following
+        return found
+
+    @cached_property
+    def n_hops(self) -> Mapping[Node, int]:
+        """Links from its site to each site that its output comes to, along its own: d(v_graph, v_node, n)."""
+        found = {self.node: 0}
+        for node, before in self.ways.items():
+            found[node] = found[before] + 1
+        return found
+
 
 @dataclass(frozen=True)
 class Combination:
