@@ -280,7 +280,7 @@ def test_a_snapshot_of_a_joiner_that_has_seen_nothing_goes_on():
     bound, parts = query("SEQ(A a, C c) WITHIN 10"), {"a": ["a"], "c": ["c"]}
     joiner = Joiner.restored(bound, parts, Joiner(bound, parts).snapshot())
     joiner.push("a", single_events("a", events((1, "A", 0, 0))))
-    joiner.push("c", single_events("c", events((4, "C", 0, 0))))
+    joiner.push("c", single_events("c", events((4, "C", 0, 0), site="two")))
     assert told(joiner) == [{"a": 1, "c": 4}]
 
 
