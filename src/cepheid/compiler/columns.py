@@ -25,6 +25,7 @@ from cepheid.events.column import AnyColumn, Column, all_null, unify
 from cepheid.events.types import Kind
 from cepheid.kernels import layout as k
 from cepheid.language.tree import Aggregate, Attribute, Call, Expression, Remote, walk
+from cepheid.plan.supported import MAX_ELEMENTS
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -192,7 +193,19 @@ def fitting(compiled: CompiledPlan, batch: EventBatch, absent: Mapping[int, Grou
                 fit &= ~np.where(holds(column)[positions], 0, bit)
     if any(not constant_holds(compiled, c.expression) for c in automaton.constants):
         fit[:] = 0
-    return positions, fit
+    return _with_read(positions, fit, n, [m.checks.read for m in absent.values() if m.checks is not None])
+
+
+def _with_read(positions: Ints, fit: Ints, n: int, read: Sequence[Bools]) -> tuple[Ints, Ints]:
+    """The same, with events that groups under NOT are checked with: they fit what is no element."""
+    if not read:
+        return positions, fit
+    every = np.zeros(n, np.int64)
+    every[positions] = fit
+    for events in read:
+        every[events] |= 1 << MAX_ELEMENTS
+    positions = np.flatnonzero(every)
+    return positions, every[positions]
 
 
 def _in_windows(

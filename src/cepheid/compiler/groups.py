@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheid.compiler.group_checks import BEFORE_MATCH, CheckRows, joined_rows, shared_ranges
 from cepheid.events.column import BoolArray
 from cepheid.kernels import layout as k
 from cepheid.plan.absent_groups import BEFORE, FIRST, FIRST_BEFORE, LAST, N_OF_LOOP, NUMBER, OWN
-from cepheid.plan.automaton import Automaton
+from cepheid.plan.automaton import Automaton, Element
 
 Ints = NDArray[np.int64]
 
@@ -28,6 +30,7 @@ class GroupMatches:
         empty: variable -> bool, (n,): where it is empty if it took nothing, for variables that may take nothing: they
             stand on the branch that was taken.
         opens: int64, (n,): the position before which the left neighbour of the NOT may not lie; -1 for any.
+        checks: what they are checked for in each gap, or None.
     """
 
     offsets: Ints
@@ -36,6 +39,7 @@ class GroupMatches:
     windows: Ints | None
     empty: Mapping[str, BoolArray]
     opens: Ints
+    checks: CheckRows | None = None
 
 
 def together(found: Sequence[GroupMatches]) -> GroupMatches:
@@ -44,6 +48,7 @@ def together(found: Sequence[GroupMatches]) -> GroupMatches:
         return found[0]
     counts = np.concatenate([np.diff(matches.offsets) for matches in found])
     windows = [matches.windows for matches in found if matches.windows is not None]
+    checks = [matches.checks for matches in found if matches.checks is not None]
     return GroupMatches(
         np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))),
         np.concatenate([matches.positions for matches in found]),
@@ -51,6 +56,7 @@ def together(found: Sequence[GroupMatches]) -> GroupMatches:
         np.concatenate(windows) if windows else None,
         {name: np.concatenate([matches.empty[name] for matches in found]) for name in found[0].empty},
         np.concatenate([matches.opens for matches in found]),
+        joined_rows(checks, [len(matches.offsets) - 1 for matches in found]) if checks else None,
     )
 
 
@@ -131,9 +137,15 @@ def write_groups(
         first_slot = min(variable.slot for variable in own if variable.slot is not None)
         row_places = np.append(firsts, len(match_of)) if many else np.zeros(0, np.int64)
         places = at + len(ends) + rows.size if many else -1
-        header[b] = at, at + len(ends), rows.shape[1], first_slot, places
+        header[b, : k.GROUP_CHECKS] = at, at + len(ends), rows.shape[1], first_slot, places
         parts += [ends, rows.reshape(-1), row_places]
         at += len(ends) + rows.size + len(row_places)
+        if matches.checks is not None:
+            written = _Checks(matches, matches.checks, numbers, order, selected, windows, n)
+            table, row_places = written.rows(own, of_name, loops), written.places
+            header[b, k.GROUP_CHECKS :] = at, at + len(row_places)
+            parts += [row_places, table.reshape(-1)]
+            at += table.size + len(row_places)
     return np.concatenate(parts), loops
 
 
@@ -191,6 +203,33 @@ class _Elements:
         }
         return [slots[slot] for slot in range(N_OF_LOOP)]
 
+    def on_checks(self, matches: Ints, n_taken: Ints, tried: Ints, empty: BoolArray, numbers: Ints) -> list[Ints]:
+        """The same on rows of checks, but for the number of the row.
+
+        Args:
+            matches: the match of each row.
+            n_taken, tried, empty: see `CheckRows`, of the variable.
+            numbers: of all events, as the kernel numbers them.
+        """
+        starts, nothing = self.starts[matches], np.where(empty, k.EMPTY, k.NOT_BOUND)
+        tried = np.minimum(tried, n_taken - 1)  # of the variable of the condition; what others hold is not read
+
+        def event(at: Ints, bound: BoolArray, otherwise: Ints | int) -> Ints:
+            if not len(self.entries):
+                return np.broadcast_to(np.asarray(otherwise, np.int64), at.shape)
+            return np.where(bound, numbers[self.entries[np.where(bound, starts + at, 0)]], otherwise)
+
+        zero, there, later = np.zeros_like(n_taken), n_taken > 0, tried > 0
+        slots = {
+            OWN: event(tried, there & (tried >= 0), nothing),
+            BEFORE: event(tried - 1, later, k.NOT_BOUND),
+            FIRST: event(zero, there, nothing),
+            FIRST_BEFORE: event(zero, later, k.NOT_BOUND),
+            LAST: event(n_taken - 1, there, nothing),
+            NUMBER: zero,
+        }
+        return [slots[slot] for slot in range(N_OF_LOOP)]
+
     def loop(self, match_of: Ints, number: Ints, positions: Ints) -> LoopElements:
         """The elements, for the host."""
         counts = self.counts[match_of]
@@ -198,13 +237,99 @@ class _Elements:
         return LoopElements(positions[self.entries], self.starts[match_of], counts, n_before, self.empty[match_of])
 
 
+@dataclass(frozen=True, eq=False)
+class _Checks:
+    """What matches are checked for, as the kernel reads it.
+
+    Attributes:
+        matches: of one group.
+        checks: of these.
+        numbers: of all their events, as the kernel numbers them.
+        order: of the matches.
+        selected, windows, n: see `write_groups`.
+    """
+
+    matches: GroupMatches
+    checks: CheckRows
+    numbers: Ints
+    order: Ints
+    selected: Ints | None
+    windows: Ints | None
+    n: int
+
+    @cached_property
+    def _places_of_matches(self) -> Ints:
+        """For each row, the place of its match in the order."""
+        places = np.empty(len(self.order), np.int64)
+        places[self.order] = np.arange(len(self.order))
+        return places[self.checks.matches]
+
+    @cached_property
+    def places(self) -> Ints:
+        """Where the rows of each match begin, in the order of the matches, and where those of the last end."""
+        places = np.sort(self._places_of_matches)
+        return np.searchsorted(places, np.arange(len(self.order) + 1)).astype(np.int64, copy=False)
+
+    def rows(self, own: Sequence[Element], of_name: Sequence[_Elements], loops: dict[str, LoopElements]) -> Ints:
+        """The rows: those of each match, in their order, then what several share.
+
+        Args:
+            own: the variables of the group.
+            of_name: their events.
+            loops: of those that have several, what the host is asked for; rows are added.
+        """
+        checks, matches = self.checks, self.matches
+        shared = np.flatnonzero(checks.events == BEFORE_MATCH)
+        firsts = self.numbers[matches.offsets[:-1]][checks.matches[shared]]
+        begins, ends, of_all = shared_ranges(checks, shared.tolist(), firsts, self.selected, self.windows, self.n)
+        by_match = np.argsort(self._places_of_matches, kind="stable")
+        asked = np.concatenate((by_match, of_all[:, 1]))
+        head = np.stack((self._events(), checks.checks, np.zeros_like(checks.checks)), axis=1)
+        n_rows = len(head)
+        head[shared] = np.stack((np.full(len(shared), k.CHECK_SHARED), n_rows + begins, n_rows + ends), axis=1)
+        before = np.stack((of_all[:, 0], checks.checks[of_all[:, 1]], np.zeros(len(of_all), np.int64)), axis=1)
+        columns = [np.concatenate((head[by_match], before))]
+        of_match = checks.matches[asked]
+        for i, (variable, elements) in enumerate(zip(own, of_name, strict=True)):
+            n_taken, tried, empty = checks.n_taken[asked, i], checks.tried[asked], checks.empty[asked, i]
+            told = elements.on_checks(of_match, n_taken, tried, empty, self.numbers)
+            if not variable.many:
+                columns.append(told[OWN][:, None])
+                continue
+            loop = loops[variable.variable]
+            told[NUMBER] = len(loop.starts) + np.arange(len(asked))
+            columns.append(np.stack(told, axis=1))
+            loops[variable.variable] = LoopElements(
+                loop.positions,
+                np.concatenate((loop.starts, elements.starts[of_match])),
+                np.concatenate((loop.counts, n_taken)),
+                np.concatenate((loop.n_before, np.maximum(tried, 0))),
+                np.concatenate((loop.empty, empty)),
+            )
+        return np.concatenate(columns, axis=1)
+
+    def _events(self) -> Ints:
+        """The events that may close loops, as the kernel numbers them."""
+        checks = self.checks
+        there = checks.events >= 0
+        found = np.full(len(there), k.CHECK_HOLDS)
+        own = None if self.matches.windows is None else self.matches.windows[checks.matches[there]]
+        found[there] = _numbered(checks.events[there], own, self.selected, self.windows)
+        return found
+
+
 def _numbers(matches: GroupMatches, selected: Ints | None, windows: Ints | None) -> Ints:
     """The events of matches as the kernel numbers them."""
+    own = None if matches.windows is None else np.repeat(matches.windows, np.diff(matches.offsets))
+    return _numbered(matches.positions, own, selected, windows)
+
+
+def _numbered(positions: Ints, own: Ints | None, selected: Ints | None, windows: Ints | None) -> Ints:
+    """Events as the kernel numbers them; ``own``: the sliding windows that they are in."""
     if selected is None:
-        return matches.positions
-    first = np.searchsorted(selected, matches.positions)
-    if windows is None or matches.windows is None:
+        return positions
+    first = np.searchsorted(selected, positions)
+    if windows is None or own is None:
         return first
     # The copies of an event stand side by side, one for each window that holds it.
-    own = np.repeat(matches.windows, np.diff(matches.offsets))
     return np.asarray(first + own - windows[first], np.int64)

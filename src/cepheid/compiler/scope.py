@@ -74,7 +74,7 @@ class Scope:
         element = self.elements[variable]
         situation = self.situation
         registers = self.registers
-        if element.index == situation.negated:
+        if element.index == situation.negated or element.slot is not None:
             return self._negated(element, at)
         if self.is_gone(element):
             return Operand(k.FROM_HEADER, k.M_NOTHING)

@@ -26,6 +26,7 @@ from cepheid.compiler.runs import run_state, write_runs
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
 from cepheid.language.bound import Conjunct
+from cepheid.plan.absent_checks import Checked
 from cepheid.plan.absent_loops import absent_groups
 from cepheid.plan.automaton import Absence, Accepting, Anchor, Automaton, Edge, State
 from cepheid.ports.pairs import Wanted
@@ -83,11 +84,13 @@ class GroupPlan:
         element: the number of its element.
         compiled: the plan of the group.
         closers: see `plan.absent_loops.AbsentGroup`.
+        checked: what its matches are checked for in each gap.
     """
 
     element: int
     compiled: CompiledPlan
     closers: tuple[tuple[Conjunct, ...], ...]
+    checked: Checked
 
 
 def compile_plan(automaton: Automaton, wanted: Wanted | None = None) -> CompiledPlan:
@@ -258,9 +261,9 @@ class _Compiler:
             hosted=tuple(self.tables.hosted),
             registers=self.registers.numbers,
             groups=tuple(
-                GroupPlan(e.index, compile_plan(group.automaton), group.closers)
+                GroupPlan(e.index, compile_plan(group.automaton), group.closers, e.checked)
                 for e in automaton.elements
-                if e.inner is not None
+                if e.inner is not None and e.checked is not None
                 for group in absent_groups(e.inner)
             ),
             hooks=None if self.hook_table is None else self.hook_table.hooks,
@@ -390,11 +393,11 @@ class _Compiler:
                     READS_CODES[absence.reads],
                     int(absence.broken),
                     int(absence.last),
+                    *self._add_conditions([self.lowering.test(test) for test in absence.checks]),
                 ]
             )
-        first = len(self.absences)
         self.absences.extend(made)
-        return first, len(self.absences)
+        return len(self.absences) - len(made), len(self.absences)
 
     def _anchor(self, anchor: Anchor, which: str, negated: int) -> tuple[int, int]:
         if anchor is Anchor.CURRENT:

@@ -12,6 +12,7 @@ from cepheid.compiler.groups import GroupMatches
 from cepheid.compiler.requests import detached
 from cepheid.compiler.tables import GroupPlan
 from cepheid.compiler.vector import holds
+from cepheid.engine.absent_checks import in_every_way
 from cepheid.engine.bindings import Bindings
 from cepheid.engine.branches import readings
 from cepheid.engine.matches import Matches
@@ -34,14 +35,19 @@ def absent_matches(around: BoundQuery, group: GroupPlan, batch: EventBatch, foun
     bound = group.compiled.automaton.bound
     windows = _window_numbers(bound, found)
     opens = _opens(group, batch, found.positions[found.offsets[:-1]])
-    if read_from_outside(around).isdisjoint(bound.variables):
+    checked = group.checked
+    if not checked.checks and read_from_outside(around).isdisjoint(bound.variables):
         kept = _nearest(around, found, windows, opens)
         windows = None if windows is None else windows[kept]
         opens = opens[kept]
         found = chosen(found, kept)
     optional = [name for name, variable in bound.variables.items() if variable.optional]
     names = list(bound.variables)
-    if in_several_ways(around, bound.pattern):
+    checks = None
+    if checked.checks:
+        index, empty, checks = in_every_way(group.compiled, checked, batch, found)
+        windows, opens = None if windows is None else windows[index], opens[index]
+    elif in_several_ways(around, bound.pattern):
         index, empty = _in_every_way(bound, batch, found, optional)
         windows, opens = None if windows is None else windows[index], opens[index]
     else:
@@ -53,7 +59,7 @@ def absent_matches(around: BoundQuery, group: GroupPlan, batch: EventBatch, foun
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     entries = np.repeat(found.offsets[:-1][index] - offsets[:-1], lengths) + np.arange(offsets[-1])
     of_variables = [names[v] for v in found.variables[entries]]
-    return GroupMatches(offsets, found.positions[entries], of_variables, windows, empty, opens)
+    return GroupMatches(offsets, found.positions[entries], of_variables, windows, empty, opens, checks)
 
 
 def _in_every_way(

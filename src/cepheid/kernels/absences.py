@@ -10,11 +10,20 @@ from cepheid.kernels.layout import (
     BUFFER_KEYS_FROM,
     BUFFER_KEYS_TO,
     BUFFER_WIDTH,
+    CHECK_EVENT,
+    CHECK_HOLDS,
+    CHECK_NUMBER,
+    CHECK_SHARED,
+    CHECK_SLOTS,
+    CHECKS_FROM,
+    CHECKS_TO,
     DONE,
     EVENT,
     FATAL,
     FIT_COLUMN,
     GAP_REOPENED,
+    GROUP_CHECK_ROWS,
+    GROUP_CHECKS,
     GROUP_ENDS,
     GROUP_HEADER,
     GROUP_MATCHES,
@@ -118,6 +127,55 @@ def _rows_of(header: int, group: int, ints: Ints) -> tuple[int, int]:
 
 
 @kernel()
+def _bind_check(header: int, check: int, pool: Ints, ints: Ints) -> int:
+    """Bind what a row of checks says; where it lies."""
+    n_slots = ints[header + GROUP_WIDTH] - 2
+    at = ints[header + GROUP_CHECK_ROWS] + check * (CHECK_SLOTS + n_slots)
+    pool[M_TRIED] = ints[at + CHECK_EVENT]
+    for i in range(n_slots):
+        pool[M_SLOTS + ints[header + GROUP_SLOT] + i] = ints[at + CHECK_SLOTS + i]
+    return at
+
+
+@kernel()
+def _passes(
+    header: int,
+    group: int,
+    left: int,
+    absence: int,
+    row_id: int,
+    row: int,
+    plan: Ints,
+    pool: Ints,
+    reals: Floats,
+    ints: Ints,
+    floats: Floats,
+    nulls: Bytes,
+    large: Helper,
+) -> bool:
+    """Whether a match of a group under NOT passes its checks in a gap that begins after the event ``left``."""
+    width = CHECK_SLOTS + ints[header + GROUP_WIDTH] - 2
+    of_match = ints[header + GROUP_CHECKS] + group
+    for i in range(ints[of_match], ints[of_match + 1]):
+        at = ints[header + GROUP_CHECK_ROWS] + i * width
+        first, last = i, i
+        if ints[at + CHECK_EVENT] == CHECK_SHARED:  # those that lie in the gap
+            first, last = ints[at + 1], ints[at + 2] - 1
+            if left < 0:
+                continue
+        for one in range(last, first - 1, -1):
+            at = _bind_check(header, one, pool, ints)
+            if ints[at + CHECK_EVENT] <= left and last > i:
+                break
+            c = plan[absence + CHECKS_FROM] + ints[at + CHECK_NUMBER]
+            if holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large) != (
+                ints[at + CHECK_EVENT] == CHECK_HOLDS
+            ):
+                return False
+    return True
+
+
+@kernel()
 def _closes(
     at: int,
     row_id: int,
@@ -208,6 +266,7 @@ def free_of(
                 if found:
                     time = pool[place + KEPT_TIME]
                     found = _in_window(left, right, trailing, time, since, row, plan, pool, ints)
+                n_checks = plan[at + CHECKS_TO] - plan[at + CHECKS_FROM]
                 while found:
                     for c in range(plan[at + TRIED_FROM], plan[at + TRIED_TO]):
                         if found and not holds(c, row_id, row, plan, pool, reals, ints, floats, nulls, large):
@@ -216,6 +275,8 @@ def free_of(
                     if one >= end:
                         break
                     _bind_group(header, one, pool, ints)
+                if found and n_checks:
+                    found = _passes(header, group, left, at, row_id, row, plan, pool, reals, ints, floats, nulls, large)
                 if found and not trailing and not plan[at + MUST_BREAK]:
                     return -1 if plan[at + FATAL] else 0
                 if found:

@@ -169,9 +169,15 @@ KEPT_WIDTH = 6
 # of their slots; where the number of the first row of each match stands (and, at the end, how many there are), or -1
 # where a match is one row. A row: the first event of its match, the event before which the left neighbour may not lie,
 # then what each slot holds: an event, or one of the above. Conditions must hold on all rows of a match; each row
-# tries them on another element of loops.
-GROUP_ENDS, GROUP_MATCHES, GROUP_WIDTH, GROUP_SLOT, GROUP_ROWS = range(5)
-GROUP_HEADER = 5
+# tries them on another element of loops. Then where it stands which of the rows of checks are for each match (and, at
+# the end, how many there are), and where these rows begin; see below.
+GROUP_ENDS, GROUP_MATCHES, GROUP_WIDTH, GROUP_SLOT, GROUP_ROWS, GROUP_CHECKS, GROUP_CHECK_ROWS = range(7)
+GROUP_HEADER = 7
+# A row of checks (`plan.absent_checks`): the event that may close a loop, or one of the following; the check; then one
+# field for `CHECK_SHARED`; then what each slot holds.
+CHECK_EVENT, CHECK_NUMBER, CHECK_SLOTS = 0, 1, 3
+CHECK_HOLDS = -1  # as the event: the condition must hold
+CHECK_SHARED = -2  # rows that many matches share: the next fields are the first of them and that after the last
 
 # --- a row from which events that were kept are joined ----------------------------------------------
 J_STEP = 0  # the step that is being tried; after the last: none is left
@@ -317,7 +323,8 @@ READS_TO_CURRENT = 1  # the event that is being taken is tried too (UNTIL)
 READS_CURRENT = 2  # it alone is tried
 MUST_BREAK = 12  # 1: it must not hold
 LAST_CLOSER = 13  # 1: of the closers of a state: the last of some that, once all are broken, end it
-ABSENCE_WIDTH = 14
+CHECKS_FROM, CHECKS_TO = 14, 15  # of a group: the conditions that are checked
+ABSENCE_WIDTH = 16
 GAP_OPEN = -1  # as RIGHT_SOURCE: the gap ends with the window
 GAP_REOPENED = -2  # the same, if the events that were given back closed it; RIGHT_ARG: the register of its right end
 

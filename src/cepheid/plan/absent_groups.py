@@ -6,12 +6,13 @@ for conditions that name variables of both, which are tested when the NOT is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from cepheid.events.types import DataType
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.structure import is_repeated_group, nullable, parts, patterns, with_parts
-from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Policy, Repeat, Seq, Skip, SkipMode
+from cepheid.language.tree import And, AnyOf, Event, Expression, Not, Or, Pattern, Policy, Repeat, Seq, Skip, SkipMode
 from cepheid.plan.references import references
 
 
@@ -63,12 +64,14 @@ def read_from_outside(bound: BoundQuery) -> frozenset[str]:
     return frozenset(n for c in bound.conjuncts if not is_inside(c, inside) for n in c.variables if n in inside)
 
 
-def slots(bound: BoundQuery) -> dict[str, int]:
+def slots(bound: BoundQuery, read: frozenset[str]) -> dict[str, int]:
     """The first slot of each variable under a NOT of a group; those of one group stand side by side.
 
-    A loop that conditions read from outside has `N_OF_LOOP`, any other variable has one.
+    Args:
+        bound: the query.
+        read: the variables under NOT that are read where the NOT is tested. A loop among them has `N_OF_LOOP`, any
+            other variable has one.
     """
-    read = read_from_outside(bound)
     found, n = {}, 0
     for group in groups(bound.pattern):
         for name in names_of(group):
@@ -77,9 +80,9 @@ def slots(bound: BoundQuery) -> dict[str, int]:
     return found
 
 
-def n_slots(bound: BoundQuery) -> int:
-    """How many slots there are."""
-    read, named = read_from_outside(bound), slots(bound)
+def n_slots(bound: BoundQuery, read: frozenset[str]) -> int:
+    """How many slots there are; see `slots`."""
+    named = slots(bound, read)
     return sum(N_OF_LOOP if name in read and bound.variables[name].loop else 1 for name in named)
 
 
@@ -88,8 +91,14 @@ def is_inside(conjunct: Conjunct, inside: frozenset[str]) -> bool:
     return bool(conjunct.variables) and inside.issuperset(conjunct.variables)
 
 
-def query_of(bound: BoundQuery, group: Pattern) -> BoundQuery:
-    """The query whose matches are those of what stands under a NOT, in the windows of the query around it."""
+def query_of(bound: BoundQuery, group: Pattern, types: Mapping[Expression, DataType]) -> BoundQuery:
+    """The query whose matches are those of what stands under a NOT, in the windows of the query around it.
+
+    Args:
+        bound: the query around it.
+        group: what stands under the NOT.
+        types: of expressions that only ``group`` has.
+    """
     names = frozenset(names_of(group))
     return replace(
         bound,
@@ -100,6 +109,7 @@ def query_of(bound: BoundQuery, group: Pattern) -> BoundQuery:
         policy=Policy.ANY,
         skip=Skip(SkipMode.NONE),
         returns=(),
+        types={**bound.types, **types} if types else bound.types,
     )
 
 
@@ -125,6 +135,7 @@ def with_short_loops(bound: BoundQuery) -> BoundQuery:
         return bound
     read = [r for c in bound.conjuncts for r in references(c.expression).values()]
     in_order = frozenset(r.variable for r in read if r.prev or r.first or r.last or r.aggregated)
+    in_order |= _read_by_untils(bound.pattern)
     pattern = _in_negations(bound.pattern, in_order)
     loops = dict.fromkeys(bound.variables, False)
     _find_loops(pattern, loops, inside=False)
@@ -134,8 +145,7 @@ def with_short_loops(bound: BoundQuery) -> BoundQuery:
 
 def _in_negations(pattern: Pattern, in_order: frozenset[str]) -> Pattern:
     if isinstance(pattern, Not):
-        has_until = any(isinstance(part, Repeat) and part.until is not None for part in patterns(pattern))
-        return pattern if has_until else replace(pattern, part=_short(pattern.part, in_order))
+        return replace(pattern, part=_short(pattern.part, in_order))
     return with_parts(pattern, tuple(_in_negations(part, in_order) for part in parts(pattern)))
 
 
@@ -144,7 +154,24 @@ def _short(pattern: Pattern, in_order: frozenset[str]) -> Pattern:
     if not isinstance(short, Repeat) or not in_order.isdisjoint(names_of(short)) or not _is_sure(short.part):
         return short
     least = max(short.minimum, 1)
-    return short.part if short.minimum == least == 1 else replace(short, maximum=least)
+    once = short.minimum == least == 1 and short.until is None
+    return short.part if once else replace(short, maximum=least)
+
+
+def _read_by_untils(pattern: Pattern) -> frozenset[str]:
+    """The variables that UNTILs read, but for the event that is read: with fewer elements they may close more.
+
+    A loop that itself ends sooner is open for long enough.
+    """
+    found = set[str]()
+    for loop in patterns(pattern):
+        if not isinstance(loop, Repeat) or loop.until is None:
+            continue
+        own = names_of(loop)[0]
+        for name, read in references(loop.until).items():
+            if name != own or read.prev or read.first or read.last or read.aggregated:
+                found.add(name)
+    return frozenset(found)
 
 
 def _is_sure(pattern: Pattern) -> bool:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.tree import Expression, Policy, SkipMode
+from cepheid.plan.absent_checks import Checked
 from cepheid.plan.evaluation import Evaluation
 
 
@@ -25,6 +26,7 @@ class Element:
         groups: the quantified groups around it.
         policy: its prefix, or None.
         inner: of a NOT of a group: the query whose matches must not lie in the gap.
+        checked: of such a NOT: what these are checked for in each gap.
         slot: of a variable under such a NOT: its number among them, the first of several where it is ``many``.
         many: of such a variable: conditions read several events of it (`plan.absent_groups`).
     """
@@ -40,6 +42,7 @@ class Element:
     groups: frozenset[int] = frozenset()
     policy: Policy | None = None
     inner: BoundQuery | None = None
+    checked: Checked | None = None
     slot: int | None = None
     many: bool = False
 
@@ -140,6 +143,7 @@ class Absence:
         negated: its element.
         left, right: the ends of the gap.
         tests: the conditions that an event must satisfy to break it.
+        checks: of a NOT of a group: the conditions of `plan.absent_checks`, in their order.
         fatal: a NOT that fails fails for every later event too, so the partial match is lost.
         inner: it is tested only where the gap has a left neighbour (`plan.graph`).
         gap: the number of the NOT (`plan.graph`).
@@ -160,6 +164,7 @@ class Absence:
     neighbours: tuple[int, int] | None = None
     broken: bool = False
     last: bool = False
+    checks: tuple[Test, ...] = ()
 
 
 @dataclass(frozen=True)

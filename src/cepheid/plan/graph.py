@@ -8,10 +8,12 @@ is taken; all others on the partial match that the event has made, over the comb
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from cepheid.language.bound import BoundQuery, Conjunct
 from cepheid.language.structure import n_events_most
-from cepheid.language.tree import Event, Pattern, Policy
+from cepheid.language.tree import Event, Policy
+from cepheid.plan.absent_checks import checked_groups
 from cepheid.plan.absent_groups import n_slots, names_of, query_of, read_from_outside, slots
 from cepheid.plan.automaton import (
     Absence,
@@ -78,8 +80,10 @@ class _Graph:
         self.positive = [name for name, variable in bound.variables.items() if not variable.negated]
         self.negated = [name for name, variable in bound.variables.items() if variable.negated]
         self.numbers = {name: i for i, name in enumerate([*self.positive, *self.negated])}
-        self.slots = slots(bound)
-        self.read_from_outside = read_from_outside(bound)
+        self.checked = checked_groups(bound)
+        of_checks = (checked.variables for checked in self.checked if checked is not None)
+        self.read_where_tested = read_from_outside(bound).union(*of_checks)
+        self.slots = slots(bound, self.read_where_tested)
         self.conditions = GraphConditions(bound, self.positive, self.numbers)
         self.opened: dict[Term, dict[int, frozenset[Place]]] = {}
         named = PatternTerms(self.conditions.singles, every_end=self.any)
@@ -92,13 +96,17 @@ class _Graph:
         )
         self.conditions.groups = self.groups
         self.until = GraphUntil(bound, named, self.numbers, strict=self.strict)
+        checks = (check for checked in self.checked if checked is not None for check in checked.checks)
+        of_variables = [check.variable for check in checks if check.variable]
+        first = len(self.numbers) + len(self.until.variables)
+        self.check_numbers = {name: first + i for i, name in enumerate(of_variables)}
         self.space = StateSpace(bound, named, self.numbers, self.until)
 
     # --- all of it ----------------------------------------------------------------------------------------
 
     def build(self, pattern: Term) -> Automaton:
         n_negated = len(self.gap_elements) + len(self.until.elements)
-        if max(len(self.elements) + n_negated, n_slots(self.bound)) > MAX_ELEMENTS:
+        if max(len(self.elements) + n_negated, n_slots(self.bound, self.read_where_tested)) > MAX_ELEMENTS:
             raise refused(self.bound, f"a pattern of more than {MAX_ELEMENTS} elements")
         self.space.explore(pattern)
         starts, nodes = self.space.starts, self.space.nodes
@@ -108,9 +116,9 @@ class _Graph:
             for step in steps:
                 edges[step.number] = self._edge(step)
         n_positive = len(self.elements)
-        negated = [self._negated(n_positive + i, gap) for i, gap in enumerate(self.gap_elements)]
+        negated = [self._negated(n_positive + i, i) for i in range(len(self.gap_elements))]
         return Automaton(
-            bound=self.until.bound,
+            bound=self._with_types(self.until.bound),
             elements=(*self.elements, *negated, *self.until.elements),
             n_positive=n_positive,
             states=tuple(self._state(node) for node in nodes.values()),
@@ -122,6 +130,7 @@ class _Graph:
             variables=(
                 *(self._variable(name, number) for name, number in self.numbers.items()),
                 *self.until.variables,
+                *(Element(number, name, (), (), negated=True) for name, number in self.check_numbers.items()),
             ),
             further_starts=tuple(tuple(step.number for step in steps) for steps in starts[1:]),
             graph=True,
@@ -143,15 +152,32 @@ class _Graph:
             negated=variable.negated,
             groups=frozenset(self.groups.get(name, ())),
             slot=self.slots.get(name),
-            many=variable.loop and name in self.read_from_outside,
+            many=variable.loop and name in self.read_where_tested,
         )
 
-    def _negated(self, index: int, gap: Pattern) -> Element:
+    def _negated(self, index: int, gap: int) -> Element:
         """The element of a NOT."""
-        if isinstance(gap, Event):
-            name = str(gap.name)
-            return Element(index, name, gap.types, self.conditions.singles.get(name, ()), negated=True)
-        return Element(index, names_of(gap)[0], (), (), negated=True, inner=query_of(self.bound, gap))
+        under, checked = self.gap_elements[gap], self.checked[gap]
+        if isinstance(under, Event):
+            name = str(under.name)
+            return Element(index, name, under.types, self.conditions.singles.get(name, ()), negated=True)
+        assert checked is not None
+        inner = query_of(self.bound, checked.relaxed, checked.types)
+        return Element(index, names_of(under)[0], (), (), negated=True, inner=inner, checked=checked)
+
+    def _with_types(self, bound: BoundQuery) -> BoundQuery:
+        """The query, with the types of what is checked of groups under NOT."""
+        types = dict(bound.types)
+        for checked in self.checked:
+            types.update({} if checked is None else checked.types)
+        return replace(bound, types=types) if len(types) > len(bound.types) else bound
+
+    def _checks(self, gap: int, last: int, skipped: frozenset[int]) -> Iterator[Test]:
+        """What a match of what stands under a NOT is checked for."""
+        checked = self.checked[gap]
+        for check in () if checked is None else checked.checks:
+            negated = self.check_numbers[check.variable] if check.variable else None
+            yield Test(check.conjunct, Situation(skipped=skipped, negated=negated, last=last, made=True))
 
     def _against(self, gap: int) -> Iterator[tuple[int, Condition]]:
         """The conditions that name a variable under a NOT and others, each with that variable."""
@@ -299,6 +325,7 @@ class _Graph:
             fatal=False,
             inner=inner,
             gap=gap,
+            checks=tuple(self._checks(gap, last, skipped)),
         )
 
     # --- states ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from cepheid.events.types import BOOL, INT, NULL, DataType
 from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.structure import parts, patterns
+from cepheid.language.structure import patterns
 from cepheid.language.tree import (
     Aggregate,
     At,
@@ -25,12 +25,9 @@ from cepheid.language.tree import (
     LiteralKind,
     Negation,
     Node,
-    Not,
-    Pattern,
     Repeat,
     walk,
 )
-from cepheid.plan.absent_groups import in_several_ways, is_inside, names_of
 from cepheid.plan.references import has_remote
 
 _N = TypeVar("_N", bound=Node)
@@ -230,41 +227,9 @@ def _over_nothing(
 
 def not_yet(bound: BoundQuery) -> tuple[str, Node] | None:
     """What the engine cannot run of the UNTILs of a query, and where it stands; None where it runs all."""
-    return _not_yet(bound, bound.pattern)
-
-
-def _not_yet(bound: BoundQuery, pattern: Pattern) -> tuple[str, Node] | None:
-    if isinstance(pattern, Repeat) and pattern.until is not None:
-        remote = has_remote(pattern.until)
-        return None if remote is None else (f"REMOTE {remote.store}[...]", remote)
-    if isinstance(pattern, Not):
-        return _not_yet_absent(bound, pattern.part)
-    for part in parts(pattern):
-        found = _not_yet(bound, part)
-        if found is not None:
-            return found
-    return None
-
-
-def _not_yet_absent(bound: BoundQuery, group: Pattern) -> tuple[str, Node] | None:
-    """The same of what stands under a NOT, which is matched by itself: before it is known in which gap it would lie."""
-    inside = names_of(group)
-    unclear = in_several_ways(bound, group)
-    roots = [c.expression for c in bound.conjuncts if is_inside(c, frozenset(inside))]
-    roots += [loop.until for loop in patterns(group) if isinstance(loop, Repeat) and loop.until is not None]
-    for node in (n for root in roots for n in walk(root)):
-        if isinstance(node, Aggregate) and node.variable in unclear:
-            return (
-                f"an aggregate over {node.variable} both under NOT and outside, where branches may leave it empty",
-                node,
-            )
-    for loop in patterns(group):
-        if not isinstance(loop, Repeat) or loop.until is None:
-            continue
-        for node in walk(loop.until):
-            if isinstance(node, Attribute | Aggregate) and node.variable is not None and node.variable not in inside:
-                return "UNTIL under NOT that reads what stands outside of it", node
-        remote = has_remote(loop.until)
-        if remote is not None:
-            return f"REMOTE {remote.store}[...]", remote
+    for loop in patterns(bound.pattern):
+        if isinstance(loop, Repeat) and loop.until is not None:
+            remote = has_remote(loop.until)
+            if remote is not None:
+                return f"REMOTE {remote.store}[...] in UNTIL", remote
     return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cepheid.language.bound import BoundQuery
-from cepheid.language.structure import patterns
+from cepheid.language.structure import parts, patterns
 from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Repeat, Seq
 from cepheid.testing.oracle_conditions import (
     NOTHING_MORE,
@@ -255,6 +255,20 @@ def stays_open(problem: Problem, frame: Frame, found: Assignment) -> bool:
     return True
 
 
+def standing_before(pattern: Pattern, negated: Not) -> frozenset[str] | None:
+    """The variables that stand before a NOT, in parts that are read one after the other; None: it is not in there."""
+    if pattern is negated:
+        return frozenset()
+    before: frozenset[str] = frozenset()
+    for part in () if isinstance(pattern, Event | Not) else parts(pattern):
+        found = standing_before(part, negated)
+        if found is not None:
+            return before | found
+        if isinstance(pattern, Seq):
+            before |= names(part)
+    return None
+
+
 def broken(
     problem: Problem,
     frame: Frame,
@@ -278,7 +292,9 @@ def broken(
     against = [condition for name in names(negated.part) for condition in problem.against.get(name, ())]
     enumeration = Enumeration(problem, frame, right, against)
     moments: list[Point] = []
-    for found in enumeration.of(negated.part, Assignment(tuple(bindings), empty), left):
+    # While the gap is read, what stands behind it is not empty yet.
+    later = names(problem.bound.pattern) - (standing_before(problem.bound.pattern, negated) or frozenset())
+    for found in enumeration.of(negated.part, Assignment(tuple(bindings), empty), left, (), later):
         together = in_order(found.bindings)
         have = taken(together, found.empty, problem.loops)
         if (

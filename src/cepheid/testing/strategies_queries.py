@@ -104,7 +104,9 @@ class Draft:
         others = [self.element(quantifier=q) if n in group else "" for n, q in (("{1}", ""), ("{2}", "?"))]
         loop = self.element(quantifier=self.one_of(["+", "*", "{1,2}"]) if group != "{0}" else "+")
         own = [name.name for name in self.names[n_before:]]
-        return group.format(loop + self.until(own.pop(), own), *others, self.one_of(["+", "{1,2}", "?"]))
+        loop_of = own.pop()
+        read = own + [name.name for name in self.names[:n_before] if not name.negated]
+        return group.format(loop + self.until(loop_of, read), *others, self.one_of(["+", "{1,2}", "?"]))
 
     def part(self, first: bool) -> str:
         """An element, with a quantifier or not, or a group."""

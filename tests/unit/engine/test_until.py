@@ -7,10 +7,8 @@ from random import Random
 
 import pytest
 
-from cepheid.errors import NotSupportedError
 from cepheid.language.bind import bind
 from cepheid.language.parser import parse
-from cepheid.plan.build import build
 from cepheid.testing.fuzz import same
 from cepheid.testing.harness import END_OF_INPUT_US, EngineRoad, oracle_answers
 from cepheid.testing.oracle_events import OracleEvent
@@ -263,18 +261,3 @@ def test_conditions_of_every_form(pattern, policy):
             assert same(road.answers(events), found), bound.text
             n_matches += len(found)
     assert n_matches
-
-
-@pytest.mark.parametrize(
-    ("query", "what", "place"),
-    [
-        ("SEQ(A a, NOT SEQ(C c, B+ b UNTIL b.x = a.x), D d)", "UNTIL under NOT that reads what stands outside", "a.x"),
-    ],
-)
-def test_what_does_not_run_yet_is_refused_at_its_place(query, what, place):
-    with pytest.raises(NotSupportedError, match=what) as caught:
-        build(bound_to(f"PATTERN {query}"))
-    span = caught.value.span
-    assert span is not None
-    assert f"PATTERN {query}"[span.start : span.end] == place
-    assert caught.value.remedy
