@@ -318,6 +318,7 @@ class Matcher(Gauged, Watched):
         self._watermark_us = stream.watermark_us
         if self._watch is not None:
             self._watch.restore(said["slack"])
+        self._take_singles()
 
     def _asked(self) -> dict[str, str]:
         """The query and its options, as texts."""
@@ -445,6 +446,8 @@ class Matcher(Gauged, Watched):
         if self._singles is not None:
             with self._failing():
                 self._singles.settle()
+                if isinstance(self._stream, Stream):
+                    self._stream.take_seen(self._singles)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.columns import constant_holds, evaluated, partition_codes, plain_ints, shaped
 from cepheid.compiler.fit import fits_by_type
-from cepheid.compiler.keyed import keyed_of
+from cepheid.compiler.keyed import Keyed, keyed_of
 from cepheid.compiler.requests import PARTITION, TIME, Request, detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import holds
@@ -63,17 +63,8 @@ def keyed_events_of(compiled: CompiledPlan, batch: EventBatch) -> KeyedEvents | 
     Raises:
         DataError: a value does not fit a machine word.
     """
-    n = len(batch)
-    if (
-        compiled.hooks is not None
-        or n < FEWEST_EVENTS
-        or batch.time_us[0] == g.DEAD
-        or compiled.chain is None
-        or not _simple(compiled.automaton)
-    ):
-        return None
-    keyed = keyed_of(compiled.plan, compiled.chain)
-    if keyed is None:
+    keyed = keyed_plan(compiled, len(batch))
+    if keyed is None or batch.time_us[0] == g.DEAD:
         return None
     partition, valid = _partition(compiled, batch)
     wanted = (() if keyed.key is None else (keyed.key,)) + keyed.values
@@ -106,6 +97,20 @@ def keyed_events_of(compiled: CompiledPlan, batch: EventBatch) -> KeyedEvents | 
         n=int(np.count_nonzero(fits)),
         null_keys=np.zeros(0, np.int64) if valid is None else np.flatnonzero(~valid),
     )
+
+
+def keyed_plan(compiled: CompiledPlan, n_events: int) -> Keyed | None:
+    """The plan for the kernel, as far as that can be told without a look at the events: see `keyed_events_of`.
+
+    Args:
+        compiled: the plan.
+        n_events: in the batch.
+    """
+    if compiled.hooks is not None or n_events < FEWEST_EVENTS:
+        return None
+    if compiled.chain is None or not _simple(compiled.automaton):
+        return None
+    return keyed_of(compiled.plan, compiled.chain)
 
 
 def _simple(automaton: Automaton) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Mapping
+from typing import Any
 
+from cepheid.compiler.keyed_events import keyed_plan
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.calibration import measured
 from cepheid.engine.matches import Matches
@@ -16,7 +19,7 @@ from cepheid.events.batch import EventBatch
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.between import pattern_of
 from cepheid.plan.evaluation import ADAPTIVE, EAGER, asked_for, why_not_chosen
-from cepheid.ports.evaluation import Chooser, Decision
+from cepheid.ports.evaluation import Chooser, Decision, RemembersStream
 
 _log = logging.getLogger("cepheid.evaluation")
 
@@ -24,13 +27,13 @@ MOST_DECISIONS = 1_000
 """Of the decisions on a query, the last ones are kept."""
 
 
-def chooser_of(compiled: CompiledPlan, settings: Settings, *, at_once: bool) -> Chooser | None:
+def chooser_of(compiled: CompiledPlan, settings: Settings, *, n_at_once: int | None = None) -> Chooser | None:
     """What chooses the evaluation plan of a query; None where none is to be chosen, or there is one only.
 
     Args:
         compiled: the plan that is eager.
         settings: with ``adaptive`` and its chooser.
-        at_once: see `ports.evaluation.Pattern`.
+        n_at_once: of a bounded input, its events; None for a stream. See `ports.evaluation.Pattern`.
 
     Raises:
         SetupError: nothing is there that chooses.
@@ -44,7 +47,9 @@ def chooser_of(compiled: CompiledPlan, settings: Settings, *, at_once: bool) -> 
             remedy="give Settings a chooser, or run the query with cep.match, cep.detect or a cep.Matcher",
         )
     kernel = "general" if compiled.chain is None else "chain"
-    return settings.chooser(pattern_of(bound, kernel=kernel, at_once=at_once), measured)
+    if n_at_once is not None and keyed_plan(compiled, n_at_once) is not None:
+        kernel = "keyed"
+    return settings.chooser(pattern_of(bound, kernel=kernel, at_once=n_at_once is not None), measured)
 
 
 class Adapting:
@@ -72,6 +77,33 @@ class Adapting:
         """Whether it is time for a sample, after so many events more, the last of them at a time."""
         return self._chooser.wants(time_us, self._sampler.n_events + n_events)
 
+    def watched(self, seen: tuple[EventBatch, int]) -> None:
+        """Take events that came, and choose later.
+
+        Args:
+            seen: the last of them, and how many they were.
+        """
+        self._sampler.add(*seen)
+
+    def remembered(self) -> dict[str, Any]:
+        """What a snapshot keeps, as JSON can say it: the plan, and what was learned of the stream."""
+        chooser = self._chooser
+        learned = chooser.remembered() if isinstance(chooser, RemembersStream) else None
+        return {"plan": self.plan, "sample": self._sampler.remembered(), "chooser": _name(chooser), "learned": learned}
+
+    def remember(self, said: Mapping[str, Any]) -> CompiledPlan | None:
+        """Go on from what `remembered` gave.
+
+        Returns:
+            The plan from now on, where it is another one than the eager one.
+        """
+        self._sampler.remember(said["sample"])
+        if isinstance(self._chooser, RemembersStream) and said["chooser"] == _name(self._chooser):
+            self._chooser.remember(said["learned"])
+        self.plan = said["plan"]
+        asked = asked_for(self._bound, self.plan)
+        return None if asked is None else prepare(self._bound, evaluation=asked)
+
     def stepped(self, ready: EventBatch | tuple[EventBatch, int], *, asked: bool = False) -> CompiledPlan | None:
         """Take the events of a step that is done, and choose where it is time to.
 
@@ -98,6 +130,10 @@ class Adapting:
         return compiled
 
 
+def _name(chooser: Chooser) -> str:
+    return f"{type(chooser).__module__}.{type(chooser).__qualname__}"
+
+
 def run_chosen(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None, settings: Settings) -> Matches:
     """As `engine.session.run`, with a plan that is chosen where that is asked for."""
     if settings.evaluation != ADAPTIVE:
@@ -117,10 +153,10 @@ def decided(compiled: CompiledPlan, batch: EventBatch, settings: Settings) -> tu
     Returns:
         The plan, and the decision; None for that where there is no choice, or no event.
     """
-    chooser = chooser_of(compiled, settings, at_once=True)
+    chooser = chooser_of(compiled, settings, n_at_once=len(batch))
     if chooser is None or not len(batch):
         return compiled, None
-    sampler = Sampler(compiled)
+    sampler = Sampler(compiled, tries=False)
     sampler.add(batch, len(batch))
     decision = chooser.decide(sampler.sample(), EAGER) if chooser.wants(sampler.last_us, sampler.n_events) else None
     if decision is None or not decision.switches:

@@ -234,6 +234,11 @@ class OneByOne:
         self._n_asked, self.is_due = self._n_seen, False
         return self._seen[-1][0], self._n_seen
 
+    @property
+    def has_seen(self) -> bool:
+        """Whether there are events that are watched and were not taken."""
+        return bool(self._seen)
+
     def take_seen(self) -> tuple[EventBatch, int]:
         """The last of these events, and how many there were."""
         assert self._seen

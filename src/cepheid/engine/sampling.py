@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -31,8 +32,13 @@ MOST_RECENT = 40_000
 MOST_EVENTS = 4_096
 """Events of one sample: the last ones that came, or some of all where they come in one batch."""
 
-N_COMBINATIONS = 32_768
-"""Combinations of events that are drawn for each condition; those in the order of the pattern are looked at."""
+SHARE_AT_ONCE, FEWEST_AT_ONCE = 1 / 512, 512
+"""Of a bounded input, on which nothing is tried, a sample is no larger than such a share, and has so many at least: a
+plan is chosen but once, and what that takes must not be seen beside what the whole takes."""
+
+N_COMBINATIONS_AN_EVENT = 8
+"""Combinations of events that are drawn for each condition, for each event that a sample may have; those in the order
+of the pattern are looked at."""
 
 MOST_CALLS = 64
 """Combinations on which a registered function is called."""
@@ -46,12 +52,15 @@ class Sampler:
         last_us: the time of the last one, us.
     """
 
-    def __init__(self, compiled: CompiledPlan) -> None:
+    def __init__(self, compiled: CompiledPlan, *, tries: bool = True) -> None:
         """Begin.
 
         Args:
             compiled: a plan of the query, any one.
+            tries: plans may be tried on the events that come; without, none are kept for that, and samples of a large
+                batch are smaller.
         """
+        self._tries = tries
         self._compiled = compiled
         bound = compiled.automaton.bound
         self._conditions = conditions_between(bound)
@@ -60,6 +69,7 @@ class Sampler:
         self._n_recent = 0
         self._batches: deque[EventBatch] = deque()
         self._n_held = 0
+        self._most_events = MOST_EVENTS
         self._random = np.random.default_rng(0)
         self._since_us: int | None = None
         self.n_events = 0
@@ -76,16 +86,27 @@ class Sampler:
             self._since_us = int(batch.time_us[0])
         until_us = int(batch.time_us[-1])
         self._remember(batch, n)
-        if len(batch) > MOST_EVENTS:  # so that it is not held as a whole
-            batch = _some_of(batch, np.unique(self._random.integers(0, len(batch), MOST_EVENTS)))
+        if not self._tries:
+            self._most_events = min(max(FEWEST_AT_ONCE, int(n * SHARE_AT_ONCE)), MOST_EVENTS)
+        if len(batch) > self._most_events:  # so that it is not held as a whole
+            batch = _some_of(batch, np.unique(self._random.integers(0, len(batch), self._most_events)))
         elif batch.rows is not None:
             batch = _some_of(batch, np.arange(len(batch)))
         self.n_events += n
         self.last_us = until_us
         self._batches.append(batch)
         self._n_held += len(batch)
-        while self._n_held - len(self._batches[0]) >= MOST_EVENTS:
+        while self._n_held - len(self._batches[0]) >= self._most_events:
             self._n_held -= len(self._batches.popleft())
+
+    def remembered(self) -> dict[str, int | None]:
+        """Where the sample stands that was begun, for `remember`; of its events, how many they are."""
+        return {"since_us": self._since_us, "last_us": self.last_us, "n_events": self.n_events}
+
+    def remember(self, said: Mapping[str, int | None]) -> None:
+        """Go on with a sample that another one has begun; what its events were like is told by those to come."""
+        self._since_us = said["since_us"]
+        self.last_us, self.n_events = said["last_us"] or 0, said["n_events"] or 0
 
     def sample(self) -> Sampled:
         """What came since the last sample; there must be some. A new sample begins."""
@@ -102,7 +123,7 @@ class Sampler:
             held=tuple(self._held(batch, one.conjunct, of_variable) for one in self._conditions),
             same=self._same(batch) if self._compiled.automaton.partition else None,
             n_recent=self._n_recent,
-            trial=self._trial,
+            trial=self._trial if self._tries else None,
         )
         self._batches.clear()
         self._n_held = self.n_events = 0
@@ -111,7 +132,7 @@ class Sampler:
 
     def _remember(self, batch: EventBatch, n: int) -> None:
         """Keep the events for trials."""
-        if batch.rows is not None:
+        if not self._tries or batch.rows is not None:
             return
         if n > len(batch):  # some between these and those before are missing
             self._recent.clear()
@@ -161,9 +182,9 @@ class Sampler:
 
     def _combinations(self, events: list[Int64Array], *, few: bool) -> list[Int64Array]:
         """Events of some variables, one of each, in the order of the pattern; all have the same number of rows."""
-        n = N_COMBINATIONS if all(len(found) for found in events) else 0
+        n = N_COMBINATIONS_AN_EVENT * self._most_events if all(len(found) for found in events) else 0
         # Drawn one by one: all pairs of a few events would say more of these events than of the stream.
-        rows = [found[self._random.integers(0, max(len(found), 1), n)] for found in events]
+        rows = [found[self._random.integers(0, max(len(found), 1), n, np.int32)] for found in events]
         in_order = np.ones(len(rows[0]), np.bool_)
         for before, after in pairwise(rows):
             in_order &= before < after

@@ -23,9 +23,11 @@ from cepheid.events.batch import EventBatch
 from cepheid.events.schema import Schema
 
 MAGIC = b"cepheid snapshot "
-VERSION = 3
+VERSION = 4
+"""Beside what format 3 says, it tells what was learned of a stream whose evaluation plan is chosen."""
+
 WITHOUT_DIGEST = 2
-"""The format before, which is read, too: a change of a byte may not be noticed there."""
+"""The first format that is read: a change of a byte may not be noticed there."""
 
 DIGEST_BYTES = 16
 _WHERE = ("cepheid time", "cepheid number", "cepheid place")
@@ -54,7 +56,7 @@ def unpacked(snapshot: bytes) -> tuple[dict[str, Any], list[Any]]:
     if snapshot[: len(MAGIC)] != MAGIC or len(snapshot) < start:
         raise DataError("these bytes are no snapshot", remedy="give what Matcher.snapshot() returned")
     version = int.from_bytes(snapshot[len(MAGIC) : start], "little")
-    if version not in (WITHOUT_DIGEST, VERSION):
+    if not WITHOUT_DIGEST <= version <= VERSION:
         raise DataError(
             f"the snapshot has the format {version}, and this version of cepheid reads {WITHOUT_DIGEST} to {VERSION}",
             remedy="restore it with the version that made it, or feed the stream again",

@@ -268,7 +268,7 @@ class Stream:
             NotSupportedError: a policy looks at its pairs, which it can do under the eager plan only.
         """
         compiled = self._stages[-1].plan
-        chooser = chooser_of(compiled, settings, at_once=False)
+        chooser = chooser_of(compiled, settings)
         if chooser is None:
             return None
         if compiled.hooks is not None:
@@ -284,11 +284,13 @@ class Stream:
 
     def _adapt(self, ready: EventBatch | None) -> None:
         if self.adapting is not None and ready is not None and len(ready):
-            stage = self._stages[-1]
-            plan = self.adapting.stepped(ready)
-            if plan is not None:
-                stage.plan = plan
-                stage.session.switch(plan)
+            self._go_on_with(self.adapting.stepped(ready))
+
+    def _go_on_with(self, plan: CompiledPlan | None) -> None:
+        """Switch the query itself to a plan; None for the one that it has."""
+        if plan is not None:
+            self._stages[-1].plan = plan
+            self._stages[-1].session.switch(plan)
 
     def adapt_singly(self, singles: OneByOne) -> bool:
         """Choose the plan by events that came one by one, where it is time to; whether it is another one now."""
@@ -298,9 +300,13 @@ class Stream:
         if plan is None:
             return False
         singles.settle()
-        self._stages[-1].plan = plan
-        self._stages[-1].session.switch(plan)
+        self._go_on_with(plan)
         return True
+
+    def take_seen(self, singles: OneByOne) -> None:
+        """Let what chooses the plan know of the events that came one by one, before others come by another road."""
+        if self.adapting is not None and singles.has_seen:
+            self.adapting.watched(singles.take_seen())
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -334,6 +340,8 @@ class Stream:
             waiting = table_of_events(stage.buffer.events)
             stages.append({**own, "watermark_us": stage.session.watermark_us, "n_tables": 2 + len(further)})
             tables += [waiting, table_of_events(held), *further]
+        if self.adapting is not None:
+            stages[-1]["adapting"] = self.adapting.remembered()
         return stages, tables
 
     def restore(self, said: Mapping[str, Any], tables: list[Any], schema: Schema) -> None:
@@ -357,6 +365,10 @@ class Stream:
             if events is not None:
                 stage.buffer.add(events)
             stage.session.restore(events_of_table(held, of_events), further, own, own["watermark_us"])
+        # Not in snapshots of the formats before, and of streams whose plan was given: then it is learned anew.
+        learned = said["stages"][-1].get("adapting")
+        if self.adapting is not None and learned is not None:
+            self._go_on_with(self.adapting.remember(learned))
 
     @property
     def n_waiting(self) -> int:

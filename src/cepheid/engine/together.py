@@ -99,7 +99,8 @@ class Together:
             matches, left = run_outputs(compiled, stream.events, work=work, routed=routed, settings=self._settings)
             self._found[name] = Found(stream.events, matches, (*works, work), left)
         else:
-            matches = run_plan(compiled, stream.events, work=work, routed=routed, settings=self._settings)
+            # The plan is there; what else is asked for may be the default, which more kernels know.
+            matches = run_plan(compiled, stream.events, work=work, routed=routed, settings=self._settings.eager)
             self._found[name] = Found(stream.events, matches, (*works, work))
         return self._found[name]
 

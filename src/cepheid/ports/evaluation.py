@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +185,19 @@ class Chooser(Protocol):
             sampled: what was seen.
             current: the plan that runs.
         """
+        ...
+
+
+@runtime_checkable
+class RemembersStream(Protocol):
+    """A `Chooser` that a snapshot of a stream keeps something of: what it has learned of the stream."""
+
+    def remembered(self) -> Mapping[str, Any]:
+        """What it goes on from, as JSON can say it; of the stream alone, and nothing of the machine."""
+        ...
+
+    def remember(self, said: Mapping[str, Any]) -> None:
+        """Go on from what `remembered` gave, perhaps of an earlier version: what does not fit is not taken."""
         ...
 
 

@@ -39,6 +39,11 @@ class SlidingSums:
             self._samples.popleft()
 
     @property
+    def samples(self) -> tuple[tuple[float, Sums], ...]:
+        """What the sums are over, the oldest first: to be given to `add` again, which makes the same sums."""
+        return tuple(self._samples)
+
+    @property
     def n_samples(self) -> int:
         """How many samples the sums are over."""
         return len(self._samples)

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,12 @@ FEWEST_ENDS = 20
 
 N_PLAYED = 5
 """Times that the arrivals of a trial are played through."""
+
+MOST_WAITED = 40_000
+"""Where plans were tried before a snapshot, so many events are waited for until they can be tried again."""
+
+FORMAT = 1
+"""Of what `AdaptiveEvaluation.remembered` gives."""
 
 EAGER = "eager"
 
@@ -112,6 +119,8 @@ class AdaptiveEvaluation:
         self._sampled_us: int | None = None
         self._since_choice = 0.0
         self._chosen = False
+        self._has_tried = False
+        self._n_waited: int | None = None
         self._elapsed_us = 0
         self._began_s = self._options.clock()
         self._asked_s = self._began_s
@@ -158,12 +167,15 @@ class AdaptiveEvaluation:
         held = [count for pair in (*sampled.held, *((sampled.same,) if sampled.same else ())) for count in pair]
         if self._jumps(n, elapsed_us):
             self._rates, self._n_since_jump = SlidingSums(self.between), 0
+            self._n_waited = None
+        if self._n_waited is not None:
+            self._n_waited += sampled.n_events
         self._n_since_jump += sampled.n_events
         self._rates.add(length, np.array([elapsed_us, n, *fits]))
         self._held.add(length, np.array(held, np.float64))
         self._since_choice += length
         decision = None
-        if self._model is not None and self._is_time():
+        if self._model is not None and self._is_time() and not self._waits_for_trials(sampled):
             decision = self._choose(sampled, current, self._model)
             self._since_choice, self._chosen = 0.0, True
         self._spent_s += max(self._options.clock() - self._asked_s, 0.0)
@@ -184,12 +196,63 @@ class AdaptiveEvaluation:
             return self._since_choice >= self.between
         return self._since_choice >= self.between or float(self._rates.sums()[1]) >= FEWEST_EVENTS
 
+    def _waits_for_trials(self, sampled: Sampled) -> bool:
+        """Whether plans were tried before a snapshot, and will be again when there are enough events.
+
+        What runs was chosen by what trials took; the cost model alone knows less.
+        """
+        if self._n_waited is None:
+            return False
+        for_nothing = not self._has_tried or sampled.trial is None or self._n_waited >= MOST_WAITED
+        if for_nothing or sampled.n_recent >= self._fewest_recent():
+            self._n_waited = None
+        return self._n_waited is not None
+
+    def _fewest_recent(self) -> float:
+        """Events on which plans are tried, at least."""
+        workload = self.workload()
+        return WINDOWS_TRIED * workload.arrival_rate_per_s * workload.window_s
+
+    def remembered(self) -> dict[str, Any]:
+        """See `ports.evaluation.RemembersStream.remembered`."""
+        return {
+            "format": FORMAT,
+            "between": self.between,
+            "rates": [[length, values.tolist()] for length, values in self._rates.samples],
+            "held": [[length, values.tolist()] for length, values in self._held.samples],
+            "n_since_jump": self._n_since_jump,
+            "sampled_us": self._sampled_us,
+            "since_choice": self._since_choice,
+            "elapsed_us": self._elapsed_us,
+            "chosen": self._chosen,
+            "tried": self._has_tried,
+        }
+
+    def remember(self, said: Mapping[str, Any]) -> None:
+        """See `ports.evaluation.RemembersStream.remember`."""
+        pattern = self._pattern
+        lengths = {
+            "rates": 2 + len(pattern.variables),
+            "held": 2 * (len(pattern.conditions) + (1 if pattern.same else 0)),
+        }
+        fits = all(len(values) == n for name, n in lengths.items() for _, values in said.get(name, []))
+        if said.get("format") != FORMAT or said["between"] != self.between or not fits:
+            return  # of another version, or with other options: it learns anew
+        for sums, name in ((self._rates, "rates"), (self._held, "held")):
+            for length, values in said[name]:
+                sums.add(length, np.array(values, np.float64))
+        self._n_since_jump, self._sampled_us = said["n_since_jump"], said["sampled_us"]
+        self._since_choice, self._elapsed_us = said["since_choice"], said["elapsed_us"]
+        self._chosen, self._has_tried = said["chosen"], said["tried"]
+        self._n_waited = 0
+
     def _choose(self, sampled: Sampled, current: str, model: IndexedJoins) -> Decision:
         workload = self.workload()
         by_text = {
             text_of(workload, one.plan): one for one in estimates_of(workload, model, at_once=self._pattern.at_once)
         }
         tried = self._tried(workload, by_text, sampled, current)
+        self._has_tried = bool(tried)
         running = by_text.get(current)
         compared = list((tried or by_text).values())
         chosen = self._options.hysteresis.choose(compared, None if running is None else running.plan)

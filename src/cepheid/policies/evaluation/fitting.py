@@ -56,7 +56,7 @@ def workload_of(one: Measured) -> Workload:
         for form, shares in ((Form.RANGE, one.less), (Form.EQUALITY, one.equal))
         for pair, share in shares.items()
     ]
-    return Workload(one.variables, one.n_in_window, 1.0, tuple(conditions))
+    return Workload(one.variables, one.n_in_window, 1.0, tuple(conditions), one.same)
 
 
 def plan_of(one: Measured) -> Plan:
