@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from cepheid import __version__
+from cepheid.cli.network import network
 from cepheid.cli.standard_output import Commands, OutputError
 from cepheid.errors import CepheidError
 
@@ -68,6 +69,9 @@ app = App(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+app.add_typer(network)
 
 
 def _version(wanted: bool) -> None:

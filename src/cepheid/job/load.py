@@ -56,7 +56,7 @@ class Job:
 
     def place(self, *keys: str) -> Span | None:
         """Where a key, named by its sections and itself, stands in ``text``; else its section; else None."""
-        return _place(self.text, keys)
+        return place_of(self.text, keys)
 
     @property
     def catalog(self) -> Catalog:
@@ -163,7 +163,7 @@ def parse(text: str, origin: str, base: Path) -> Job:
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax(error, text, origin) from error
+        raise not_toml(error, text, origin) from error
     except RecursionError:
         raise JobError("the job file is nested too deeply", remedy="is it a job file?", origin=origin) from None
     for section, meaning in LATER.items():
@@ -172,13 +172,13 @@ def parse(text: str, origin: str, base: Path) -> Job:
                 f"[{section}] is reserved: this version cannot run {meaning} from a job file",
                 remedy="remove the section",
                 text=text,
-                span=_place(text, (section,)),
+                span=place_of(text, (section,)),
                 origin=origin,
             )
     try:
         model = JobFile.model_validate(said)
     except ValidationError as error:
-        raise _invalid(error, text, origin) from None
+        raise invalid(error, text, origin) from None
     named = {name: _query(section, ("queries", name), text, origin, base) for name, section in model.queries.items()}
     return Job(model, _query(model.query, ("query",), text, origin, base), base, origin, named, text)
 
@@ -189,20 +189,21 @@ def _query(section: QuerySection, place: tuple[str, ...], text: str, origin: str
     try:
         path = Path(resolve(section.file or "", base))
     except SetupError as error:
-        span = _place(text, (*place, "file"))
+        span = place_of(text, (*place, "file"))
         raise JobError(error.message, remedy=error.remedy, text=text, span=span, origin=origin) from error
     if not path.is_file():
         raise JobError(
             f"there is no query file {path}",
             remedy="correct file =, which is relative to the folder of the job file",
             text=text,
-            span=_place(text, (*place, "file")),
+            span=place_of(text, (*place, "file")),
             origin=origin,
         )
     return Query.from_file(path)
 
 
-def _syntax(error: tomllib.TOMLDecodeError, text: str, origin: str) -> JobError:
+def not_toml(error: tomllib.TOMLDecodeError, text: str, origin: str) -> JobError:
+    """A file that is not TOML, with the place."""
     message = str(error)
     found = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     span = None
@@ -224,8 +225,25 @@ def _syntax(error: tomllib.TOMLDecodeError, text: str, origin: str) -> JobError:
     )
 
 
-def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
-    """The first fault; one that says which key is unknown goes before one that says which is missing."""
+def invalid(
+    error: ValidationError,
+    text: str,
+    origin: str,
+    *,
+    root: type[BaseModel] = JobFile,
+    examples: Mapping[str, str] | None = None,
+    named: Mapping[str, type[BaseModel]] | None = None,
+) -> JobError:
+    """The first fault of a file; one that says which key is unknown goes before one that says which is missing.
+
+    Args:
+        error: pydantic's.
+        text, origin: of the file.
+        root: what the file was read as.
+        examples: key -> how a file says it.
+        named: section whose keys are names of the user's -> what each of these is.
+    """
+    examples = _EXAMPLES if examples is None else examples
     details = sorted(error.errors(), key=lambda d: d["type"] != "extra_forbidden")
     detail = details[0]
     place, kinds = _without_kind(detail["loc"])
@@ -233,7 +251,7 @@ def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
     remedy = None
     match detail["type"]:
         case "extra_forbidden":
-            known = _fields(place[:-1], kinds[:-1])
+            known = _fields(place[:-1], kinds[:-1], root, named or {})
             close = get_close_matches(str(place[-1]), known, 1)
             message = f"there is no key {key!r}"
             remedy = f"did you mean {close[0]!r}?" if close else f"the keys here are: {', '.join(known)}"
@@ -241,7 +259,7 @@ def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
             section = _written(place[:-1], text)
             where = f" in [{section}]" if section else ""
             message = f"the key {place[-1]!r} is missing{where}"
-            remedy = _EXAMPLES.get(str(place[-1]))
+            remedy = examples.get(str(place[-1]))
             place = place[:-1]
         case "no_such_kind":
             message, _, remedy = detail["msg"].partition("; ")
@@ -255,7 +273,7 @@ def _invalid(error: ValidationError, text: str, origin: str) -> JobError:
             wanted = _EITHER.get(str(place[-1])) if detail["type"] == "list_type" else None
             message = f"{key}: {wanted or _plain(detail['msg'])}, and here it is {_shown(detail['input'])}"
             remedy = _REMEDIES.get(str(place[-1]))
-    span = _place(text, place)
+    span = place_of(text, place)
     return JobError(message, remedy=remedy or None, text=text if span else None, span=span, origin=origin)
 
 
@@ -356,13 +374,17 @@ _OF_KIND: Mapping[tuple[str, str], type[BaseModel]] = {
 }
 
 
-def _fields(place: Sequence[str | int], kinds: Sequence[str]) -> list[str]:
+def _fields(
+    place: Sequence[str | int], kinds: Sequence[str], root: type[BaseModel], named: Mapping[str, type[BaseModel]]
+) -> list[str]:
     """The keys of a section."""
-    model: type[BaseModel] = JobFile
-    if place[:1] == ("queries",) and len(place) > 1:
+    model = root
+    if root is JobFile and place[:1] == ("queries",) and len(place) > 1:
         model, place, kinds = NamedQuerySection, place[2:], kinds[2:]  # the second is a name of the user's
         if place:
             return list(_OUTPUTS[kinds[0]].model_fields)
+    elif len(place) > 1 and str(place[0]) in named:
+        model, place, kinds = named[str(place[0])], place[2:], kinds[2:]
     for part, own in zip(place, kinds, strict=True):
         if isinstance(part, int):
             continue
@@ -378,7 +400,7 @@ def _fields(place: Sequence[str | int], kinds: Sequence[str]) -> list[str]:
     return list(model.model_fields)
 
 
-def _place(text: str, keys: Sequence[str | int]) -> Span | None:
+def place_of(text: str, keys: Sequence[str | int]) -> Span | None:
     """Where the key stands, as far as a look at the lines can tell; else its section; else None."""
     names = [str(key) for key in keys if not isinstance(key, int)]
     if not names:

@@ -229,7 +229,7 @@ def _watched(
         trigger=_trigger(stream.trigger),
         name=Path(job.origin).stem,
     )
-    with _stopping(run.stop) as asked:
+    with stopping(run.stop) as asked:
         run.wait(telemetry.look)
     return StreamReport(telemetry.totals, asked.is_set())
 
@@ -243,7 +243,7 @@ def _trigger(said: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _stopping(stop: Callable[[], None]) -> Iterator[threading.Event]:
+def stopping(stop: Callable[[], None]) -> Iterator[threading.Event]:
     """Let the first signal INT or TERM ask for the end; a second one ends the process as ever."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():

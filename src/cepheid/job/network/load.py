@@ -1,0 +1,307 @@
+"""Network files read and checked: what is wrong is told with its line, its key and a remedy."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from cepheid.connectors.column_types import Form, column_type
+from cepheid.connectors.locations import resolve
+from cepheid.errors import CepheidError, JobError, NetworkError
+from cepheid.events.arrow_types import data_type
+from cepheid.events.schema import Schema
+from cepheid.job.load import invalid, not_toml, place_of
+from cepheid.job.model import QuerySection
+from cepheid.job.network.model import (
+    EventsSection,
+    NetworkFile,
+    StatisticsFile,
+    TypeSection,
+)
+from cepheid.job.parameters import parameter_values
+from cepheid.job.section import Section
+from cepheid.language.bound import BoundQuery
+from cepheid.language.parameters import with_parameters
+from cepheid.network.from_query import PlannedQuery, planned_queries
+from cepheid.network.model import EventNetwork
+from cepheid.network.planner import Plan, PlanSettings, plan_workload
+from cepheid.network.queries import Selectivities, Workload
+from cepheid.query import Query
+
+_F = TypeVar("_F", bound=Section)
+_UTC = pa.timestamp("us", "UTC")
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkJob:
+    """A network file that has been checked.
+
+    Attributes:
+        model: what the file says.
+        statistics: what the files that it names say.
+        queries: by name, as they were read.
+        bounds: the same over the events, parameters replaced by values.
+        text: of the file, into which errors point.
+        base: the folder that its paths are relative to.
+        origin: the name of the file.
+    """
+
+    model: NetworkFile
+    statistics: tuple[StatisticsFile, ...]
+    queries: Mapping[str, Query]
+    bounds: Mapping[str, BoundQuery]
+    text: str
+    base: Path
+    origin: str
+
+    def error(self, problem: str, remedy: str | None, *keys: str) -> JobError:
+        """A fault of the file, shown where a key stands."""
+        span = place_of(self.text, keys)
+        return JobError(problem, remedy=remedy, text=self.text if span else None, span=span, origin=self.origin)
+
+    @cached_property
+    def planned(self) -> tuple[PlannedQuery, ...]:
+        """The queries as planning sees them.
+
+        Raises:
+            NetworkError: one cannot be split.
+        """
+        return planned_queries(self.bounds)
+
+    @property
+    def columns(self) -> Any:
+        """The events as a pyarrow Schema; times are UTC in microseconds, or the numbers that they are."""
+        return columns_of(self.model.events)
+
+    @property
+    def schema(self) -> Schema:
+        """The events as queries see them."""
+        return schema_of(self.model.events)
+
+    def types(self) -> dict[str, TypeSection]:
+        """Type -> its sources and rates, those of the network file before those of statistics."""
+        found: dict[str, TypeSection] = {}
+        for file in (self.model, *self.statistics):
+            for kind, said in file.types.items():
+                have = found.get(kind, TypeSection())
+                found[kind] = TypeSection(
+                    sources=have.sources if have.sources is not None else said.sources,
+                    rate=have.rate if have.rate is not None else said.rate,
+                )
+        return found
+
+    def network(self, *, require_rates: bool = True) -> EventNetwork:
+        """The network.
+
+        Args:
+            require_rates: a type without rate is an error; else its rate is 0.
+
+        Raises:
+            JobError: a type has no sources or no rate, or rates for other sites.
+            NetworkError: it falls into parts, or names what there is not.
+        """
+        sources, rates = {}, {}
+        for kind, said in self.types().items():
+            if said.sources is None:
+                raise self.error(f"the type {kind} has no sources", 'add: sources = ["SITE"]', "types", kind)
+            sources[kind] = tuple(said.sources)
+            if said.rate is None:
+                if require_rates:
+                    raise self.error(
+                        f"the rate of {kind} is missing",
+                        "say how many events a source has in one window, rate = 10.0, or let cepheid network stats "
+                        "find out",
+                        *("types", kind),
+                    )
+                rates[kind] = 0.0
+            else:
+                rates[kind] = self._mean(kind, said.rate, sources[kind])
+        section = self.model.network
+        edges = tuple((one, other) for one, other in section.links)
+        try:
+            return EventNetwork(tuple(section.sites), edges, sources, rates)
+        except NetworkError as error:
+            error.origin = error.origin or self.origin
+            raise
+
+    def _mean(self, kind: str, rate: float | dict[str, float], sources: tuple[str, ...]) -> float:
+        if not isinstance(rate, dict):
+            return rate
+        for site in rate:
+            if site not in sources:
+                raise self.error(
+                    f"{site} has a rate of {kind}, and is no source of it", "name it among the sources", "types", kind
+                )
+        for site in sources:
+            if site not in rate:
+                raise self.error(f"the rate of {kind} at {site} is missing", "add it", "types", kind)
+        for site, value in rate.items():
+            if not 0 <= value < float("inf"):
+                raise self.error(
+                    f"the rate of {kind} at {site} is {value}", "a rate is a number from 0 on", "types", kind
+                )
+        return sum(rate.values()) / len(rate) if rate else 0.0
+
+    def selectivities(self) -> Selectivities:
+        """How much fits together."""
+        pairs: dict[frozenset[str], float] = {}
+        single: dict[tuple[str, str], float] = {}
+        for file in (self.model, *self.statistics):
+            for pair in file.selectivities:
+                pairs.setdefault(frozenset(pair.types), pair.value)
+            for one in file.in_matches:
+                single.setdefault((one.projection, one.type), one.value)
+        return Selectivities(pairs, single)
+
+    def workload(self, *, require_rates: bool = True) -> Workload:
+        """The queries on the network; errors are those of `network` and `planned`."""
+        queries = tuple(one.network_query for one in self.planned)
+        network = self.network(require_rates=require_rates)
+        for query in queries:
+            for kind in sorted(query.types):
+                if kind not in network.sources:
+                    raise self.error(
+                        f"no site of the network is a source of {kind}, which the query {query.name} needs",
+                        f"add [types.{kind}] with its sources",
+                        *("queries", query.name),
+                    )
+        return Workload(network, queries, self.selectivities())
+
+    def plan(self) -> Plan:
+        """The plan for the workload."""
+        said = self.model.plan
+        settings = PlanSettings(
+            xi=said.xi, max_latency=said.max_latency, exclude_conflicts=said.exclude_conflicts, share=said.share
+        )
+        return plan_workload(self.workload(), settings)
+
+
+def columns_of(events: EventsSection) -> Any:
+    """The columns of events as a pyarrow Schema."""
+    kinds = {name: column_type(text) for name, text in events.columns.items()}
+    kinds.setdefault(events.time, column_type("timestamp" if events.time_unit is None else "int"))
+    kinds.setdefault(events.type, column_type("text"))
+    return pa.schema([(n, _UTC if kind.form is Form.TIMESTAMP else kind.arrow) for n, kind in kinds.items()])
+
+
+def schema_of(events: EventsSection) -> Schema:
+    """Events as queries see them.
+
+    Raises:
+        SchemaError: time, type or order name no column.
+    """
+    fields = {field.name: data_type(field.type) for field in columns_of(events)}
+    return Schema(fields, time=events.time, time_unit=events.time_unit, type=events.type, order=tuple(events.order))
+
+
+def load_network(path: Path | str, *, without_statistics: bool = False) -> NetworkJob:
+    """The network in a file, or in the ``network.toml`` of a folder.
+
+    Args:
+        path: of the file or folder.
+        without_statistics: leave the files of statistics alone that it names: they may not be there yet.
+
+    Raises:
+        JobError: the file cannot be read, is not TOML, or says something that it cannot mean.
+        QueryError: a query cannot be read, or does not fit the events.
+    """
+    path = Path(path)
+    if path.is_dir():
+        path = path / "network.toml"
+    origin, base = str(path), path.resolve().parent
+    text, model = _read(path, NetworkFile)
+    names = () if without_statistics else model.network.statistics or ()
+    statistics = tuple(_read(Path(resolve(name, base)), StatisticsFile)[1] for name in names)
+    queries = {name: _query(name, section, text, origin, base) for name, section in model.queries.items()}
+    try:
+        schema = schema_of(model.events)
+    except CepheidError as error:
+        span = place_of(text, ("events",))
+        raise JobError(error.message, remedy=error.remedy, text=text, span=span, origin=origin) from error
+    bounds = {name: query.bind(schema) for name, query in queries.items()}
+    known = {name for bound in bounds.values() for name in bound.parameters}
+    for name in model.parameters:
+        if name not in known:
+            raise JobError(
+                f"no query has a parameter :{name}",
+                remedy="the parameters are: " + (", ".join(sorted(known)) or "none"),
+                text=text,
+                span=place_of(text, ("parameters", name)),
+                origin=origin,
+            )
+    filled = {name: _with_values(bound, model.parameters) for name, bound in bounds.items()}
+    return NetworkJob(model, statistics, queries, filled, text, base, origin)
+
+
+def _with_values(bound: BoundQuery, said: Mapping[str, object]) -> BoundQuery:
+    if not bound.parameters:
+        return bound
+    own = {name: value for name, value in said.items() if name in bound.parameters}
+    return with_parameters(bound, parameter_values(bound, own))
+
+
+def _read(path: Path, root: type[_F]) -> tuple[str, _F]:
+    what = "network file" if root is NetworkFile else "file of statistics"
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise JobError(f"the {what} cannot be read: {reason}", remedy="correct the path", origin=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise JobError(
+            f"the {what} is not text in UTF-8: byte {error.start} fits no character",
+            remedy="network files are TOML, saved as UTF-8",
+            origin=str(path),
+        ) from error
+    try:
+        said = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except json.JSONDecodeError as error:
+        raise JobError(f"not JSON: {error}", remedy="deploy the network again", origin=str(path)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise not_toml(error, text, str(path)) from error
+    except RecursionError:
+        raise JobError(f"the {what} is nested too deeply", remedy="is it one?", origin=str(path)) from None
+    try:
+        return text, root.model_validate(said)
+    except ValidationError as error:
+        raise invalid(error, text, str(path), root=root, examples=_EXAMPLES, named=NAMED) from None
+
+
+def _query(name: str, section: QuerySection, text: str, origin: str, base: Path) -> Query:
+    if section.text is not None:
+        return Query.parse(section.text, f"{origin} [queries.{name}]")
+    path = Path(resolve(section.file or "", base))
+    if not path.is_file():
+        raise JobError(
+            f"there is no query file {path}",
+            remedy="correct file =, which is relative to the folder of the network file",
+            text=text,
+            span=place_of(text, ("queries", name, "file")),
+            origin=origin,
+        )
+    return Query.from_file(path)
+
+
+_EXAMPLES = {
+    "network": 'add: [network] with sites = ["north", "south"] and links = [["north", "south"]]',
+    "sites": 'add: sites = ["north", "south"]',
+    "links": 'add: links = [["north", "south"]]',
+    "events": 'add: [events] with time = "ts", type = "kind", order = ["site", "number"] and columns',
+    "columns": 'add: columns = {ts = "timestamp", kind = "text"}',
+    "order": 'add: order = ["site", "number"], the columns that tell each event from all others',
+    "type": 'add: type = "kind", the column of the event type',
+    "time": 'add: time = "ts", the column of event time',
+    "queries": 'add: [queries.NAME] with file = "name.cep"',
+}
+
+
+NAMED: Mapping[str, type[Section]] = {"types": TypeSection, "queries": QuerySection}
+"""Sections whose keys are names of the user's -> what each of them is."""
