@@ -35,8 +35,9 @@ _SETTINGS = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller_port}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},{more_listeners}CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}{more_advertised}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,FAR:PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs={data}
 offsets.topic.replication.factor=1
@@ -74,15 +75,18 @@ class Broker:
         port: where clients find it, on 127.0.0.1.
     """
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
+    def __init__(self, folder: Path, port: int | None = None, *, far: tuple[int, int] | None = None) -> None:
         """A broker that does not run yet.
 
         Args:
             folder: exists; empty, or that of an earlier broker.
             port: default any that is free.
+            far: a second port to listen on, and the port that clients who come there are sent to: that of a proxy,
+                which stands for the link between them and the broker.
         """
         self.folder = folder
         self.port = port or free_port()
+        self._far = far
         self._settings = folder / "server.properties"
         self._java = ["java", "-Xmx512m", "-cp", os.pathsep.join(map(str, jars()))]
         self._process: subprocess.Popen[bytes] | None = None
@@ -100,7 +104,14 @@ class Broker:
         """
         if not self._settings.exists():
             data = self.folder / "data"
-            said = _SETTINGS.format(port=self.port, controller_port=free_port(), data=data)
+            far = self._far
+            said = _SETTINGS.format(
+                port=self.port,
+                controller_port=free_port(),
+                data=data,
+                more_listeners="" if far is None else f"FAR://127.0.0.1:{far[0]},",
+                more_advertised="" if far is None else f",FAR://127.0.0.1:{far[1]}",
+            )
             self._settings.write_text(said, "utf-8")
             name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
             self._run(["kafka.tools.StorageTool", "format", "-t", name, "-c", str(self._settings)])

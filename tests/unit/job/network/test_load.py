@@ -1,4 +1,4 @@
-"""Network files: what is wrong with one is told once, with its place and a remedy; plans are read as they were written."""
+"""Network files: what is wrong is told once, with its place and a remedy; plans are read as they were written."""
 
 from __future__ import annotations
 
