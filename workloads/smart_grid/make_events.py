@@ -1,7 +1,7 @@
 """Events of a small power grid, made from a seed: ``python workloads/smart_grid/make_events.py --hours 3 --out FILE``.
 
-A control room asks zones for less every few minutes. Meters of three sites report what a household uses, charging points
-of two sites what a car takes, and a gateway hears some zones confirm a request within minutes.
+A control room asks zones for less every few minutes. Meters of three sites report what a household uses, charging
+points of two sites what a car takes, and a gateway hears some zones confirm a request within minutes.
 """
 
 from __future__ import annotations
