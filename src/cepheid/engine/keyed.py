@@ -55,20 +55,22 @@ def step_keyed(events: KeyedEvents, pool: Pool, most: int) -> int | None:
 
 def _room(n_kept: int, events: KeyedEvents) -> Ints:
     """What the kernel works on: for each key, ``n_kept`` lists with room for a few partial matches."""
-    n_lists = events.n_keys * n_kept
-    words = (FIRST_ROOM if events.n_keys <= FEW_KEYS else LEAST_ROOM) * (g.E_EVENTS + n_kept)
+    n_lists, width = events.n_keys * n_kept, g.E_EVENTS + n_kept
+    words = (FIRST_ROOM if events.n_keys <= FEW_KEYS else LEAST_ROOM) * width
     most = 4 * words
     taken = g.WORK_HEADER
-    passed = taken + g.BLOCK
-    lists = passed + most
-    places = lists + n_lists * g.LIST_WIDTH
-    end = places + n_lists * words
-    work = np.zeros(end + 4 * most, np.int64)
-    work[g.W_STEP], work[g.W_LEAST], work[g.W_END], work[g.W_MOST] = -1, events.least, end, most
-    work[g.W_TAKEN], work[g.W_PASSED], work[g.W_LISTS] = taken, passed, lists
-    table = work[lists:places].reshape(n_lists, g.LIST_WIDTH)
-    table[:, g.L_PLACE] = table[:, g.L_FIRST] = table[:, g.L_LAST] = places + np.arange(n_lists) * words
-    table[:, g.L_WORDS] = words
+    notes = taken + g.BLOCK
+    lists = notes + (g.BLOCK + 1) * g.NOTE_WIDTH
+    rooms = lists + n_lists * g.LIST_WIDTH
+    end = rooms + n_lists * (1 + words)
+    work = np.zeros(end + 4 * most + g.AT_ONCE * width, np.int64)
+    work[g.W_N_NOTED] = -1
+    work[g.W_LEAST], work[g.W_END], work[g.W_MOST] = events.least, end, most
+    work[g.W_TAKEN], work[g.W_NOTES], work[g.W_LISTS] = taken, notes, lists
+    work[rooms : end : 1 + words] = words
+    table = work[lists:rooms].reshape(n_lists, g.LIST_WIDTH)
+    table[:, g.L_PLACE] = table[:, g.L_FIRST] = table[:, g.L_LAST] = rooms + 1 + np.arange(n_lists) * (1 + words)
+    table[:, g.L_LIMIT] = table[:, g.L_PLACE] + words
     return work
 
 
@@ -77,8 +79,5 @@ def _grown(before: Ints) -> Ints:
     most = 2 * int(before[g.W_MOST])
     work = np.zeros(2 * len(before) + 2 * most, np.int64)
     work[: len(before)] = before
-    # Those that can be extended are noted behind all that was there.
-    work[g.W_PASSED] = len(before)
-    work[g.W_END] = len(before) + most
     work[g.W_MOST] = most
     return work

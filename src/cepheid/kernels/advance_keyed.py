@@ -1,9 +1,11 @@
 """The kernel for chains whose events all have one key: the partial matches of each key lie side by side.
 
 It finds what `advance_chain` finds, in the same order of events. Few partial matches of a key wait for an event, and
-which events and partial matches pass is as good as random, so that most of the time would go into branches foreseen
-wrongly. So events that fit nothing are passed over in blocks, and each step first notes, without a branch, the partial
-matches that an event can extend, and then extends them.
+which step an event takes, how many wait for it, and which of them pass is as good as random: most of the time would go
+into branches foreseen wrongly, and into waiting for one word after the other that tells where the next one lies. So
+events are done in blocks, in each of them step by step, and each step in passes over all of its events that do not
+branch: which of them fit; where the partial matches lie that wait for each; which of these pass. A partial match that
+a later event of the block has made is told by that event.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.keyed import (
     A_ADDRESS,
     A_BYTES,
+    AT_ONCE,
     BLOCK,
     COLUMN_WIDTH,
     DEAD,
@@ -20,15 +23,21 @@ from cepheid.kernels.keyed import (
     E_START,
     E_VALUE,
     G_N_STEPS,
-    G_NUMBERS,
     G_STEPS,
     G_WITHIN,
     KEY,
     L_FIRST,
     L_LAST,
-    L_PLACE,
-    L_WORDS,
+    L_LIMIT,
     LIST_WIDTH,
+    N_AGAINST,
+    N_EVENT,
+    N_FIRST,
+    N_LAST,
+    N_LIST,
+    N_OLDEST,
+    N_VALUE,
+    NOTE_WIDTH,
     S_AGAINST,
     S_FORKS,
     S_PASSES,
@@ -36,33 +45,31 @@ from cepheid.kernels.keyed import (
     S_VALUE_STEP,
     STEP_WIDTH,
     TIME,
-    W_END,
     W_EVENT,
     W_LEAST,
     W_LISTS,
-    W_MOST,
     W_N_CREATED,
     W_N_ENTRIES,
+    W_N_NOTED,
     W_N_TRIED,
-    W_PASSED,
+    W_NOTE,
+    W_NOTES,
     W_STEP,
     W_TAKEN,
 )
+from cepheid.kernels.keyed_lists import FEW, made_room
 from cepheid.kernels.layout import DONE, OUTPUT_FULL, POOL_FULL, Bytes, Ints
-from cepheid.kernels.raw import load_int32, load_int64
-from cepheid.kernels.rows import INT_MIN
+from cepheid.kernels.raw import copy_words, load_int32, load_int64
+from cepheid.kernels.rows import INT_MAX, INT_MIN
 
 OF_TWO = OF_THREE = OF_FOUR = 0
-"""Flags: one is set where the plan has as many steps, so that loops over the events of a partial match are unrolled."""
-
-FEW = 16
-"""So many partial matches that are used up or too old may lie among the others."""
+"""Flags: one is set where the plan has as many steps, so that partial matches are copied in one piece."""
 
 
-@kernel(inline=True)
-def _value(columns: Ints, column: int, i: int) -> int:
-    """The value of a column for the event at ``i``."""
-    return _loaded(columns[at(column * COLUMN_WIDTH + A_ADDRESS)], columns[at(column * COLUMN_WIDTH + A_BYTES)], i)
+@kernel(macro=True)
+def _n_steps(keyed: Ints) -> int:
+    """How many steps the plan has."""
+    return 2 if OF_TWO else 3 if OF_THREE else 4 if OF_FOUR else keyed[G_N_STEPS]
 
 
 @kernel(inline=True)
@@ -73,52 +80,193 @@ def _loaded(address: int, n_bytes: int, i: int) -> int:
     return load_int64(address, i)
 
 
-@kernel()
-def _kept(work: Ints, first: int, last: int, to: int, width: int, oldest: int) -> int:
-    """Move the partial matches that can still be extended to ``work[to:]``, which does not begin behind them.
+@kernel(inline=True)
+def _passes(work: Ints, candidate: int, made_by: int, event: int, oldest: int, against: int, passes: int) -> int:
+    """1 where an event can extend a partial match, else 0, without a branch.
 
     Args:
-        first, last: where the first of them begins, and where the last one ends.
+        candidate: the partial match.
+        made_by: where in a partial match its last event lies.
+        event: the event.
         oldest: the earliest time of a first event.
-
-    Returns:
-        The end of the last one.
+        against, passes: the value of the event, and how that of the partial match may compare with it.
     """
-    while first < last:
-        if work[at(first + E_START)] >= oldest:
-            for field in range(width):
-                work[at(to + field)] = work[at(first + field)]
-            to += width
-        first += width
-    return to
+    value = work[at(candidate + E_VALUE)]
+    order = 1 + int(value > against) - int(value < against)
+    alive = int(work[at(candidate + E_START)] >= oldest) & int(work[at(candidate + made_by)] < event)
+    return alive & (passes >> order)
+
+
+@kernel(inline=True)
+def _use_up(work: Ints, candidate: int, passed: int) -> None:
+    """Nothing extends a partial match any more, if ``passed`` is 1."""
+    work[at(candidate + E_START)] = (work[at(candidate + E_START)] & (passed - 1)) | (DEAD & -passed)
 
 
 @kernel()
-def _made_room(work: Ints, waiting: int, words: int, width: int, oldest: int) -> bool:
-    """Make room in a list for more words; false where all that lies in ``work`` has to grow first.
+def _fitting(fits: Bytes, work: Ints, step: int, begin: int, end: int) -> int:
+    """Note which events of a block fit a step; returns how many."""
+    taken, n = work[W_TAKEN], 0
+    for event in range(begin, end):
+        work[at(taken + n)] = event
+        n += (int(fits[at(event)]) >> step) & 1
+    return n
 
-    Args:
-        waiting: the list.
-        words: how many.
-        width, oldest: as for `_kept`.
+
+@kernel()
+def _begun(keyed: Ints, columns: Ints, work: Ints, number: int, n: int, useless: int) -> int:
+    """Begin a partial match with each of the noted events from ``number`` on; returns where it stops for room."""
+    n_steps = _n_steps(keyed)
+    width, stride = E_EVENTS + n_steps - 1, (n_steps - 1) * LIST_WIDTH
+    key_bytes, keys = columns[KEY * COLUMN_WIDTH + A_BYTES], columns[KEY * COLUMN_WIDTH + A_ADDRESS]
+    times = columns[TIME * COLUMN_WIDTH + A_ADDRESS]
+    of = keyed[keyed[G_STEPS] + S_VALUE] * COLUMN_WIDTH
+    values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
+    taken, lists = work[W_TAKEN], work[W_LISTS] - work[W_LEAST] * stride
+    while number < n:
+        i = work[at(taken + number)]
+        waiting = lists
+        if key_bytes:
+            waiting += _loaded(keys, key_bytes, i) * stride
+        if work[at(waiting + L_LAST)] + width > work[at(waiting + L_LIMIT)] and not made_room(
+            work, waiting, width, width, useless
+        ):
+            return number
+        target = work[at(waiting + L_LAST)]
+        work[at(target + E_START)] = load_int64(times, i)
+        work[at(target + E_VALUE)] = _loaded(values, value_bytes, i)
+        work[at(target + E_EVENTS)] = i
+        work[at(waiting + L_LAST)] = target + width
+        number += 1
+    return number
+
+
+@kernel()
+def _awaited(keyed: Ints, columns: Ints, work: Ints, step: int, n: int) -> int:
+    """Note for each event that fits a step where the partial matches lie that wait for it; returns how many have some.
+
+    Those that are too old at the front are passed over for good: two at most where there are few, so as not to branch.
     """
-    place, room = work[at(waiting + L_PLACE)], work[at(waiting + L_WORDS)]
-    last = _kept(work, work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)], place, width, oldest)
-    work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)] = place, last
-    needed = last - place + words
-    if 2 * needed <= room:
-        return True
-    while room < 2 * needed:
-        room *= 2
-    end = work[W_END]
-    if room > work[W_MOST] or end + room > len(work):
-        return False
-    for word in range(last - place):
-        work[at(end + word)] = work[at(place + word)]
-    work[W_END] = end + room
-    work[at(waiting + L_PLACE)], work[at(waiting + L_WORDS)] = end, room
-    work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)] = end, end + last - place
-    return True
+    n_steps = _n_steps(keyed)
+    width, stride = E_EVENTS + n_steps - 1, (n_steps - 1) * LIST_WIDTH
+    within = keyed[G_WITHIN]
+    first_time = INT_MIN + 1 + within if within >= 0 else INT_MAX
+    key_bytes, keys = columns[KEY * COLUMN_WIDTH + A_BYTES], columns[KEY * COLUMN_WIDTH + A_ADDRESS]
+    times = columns[TIME * COLUMN_WIDTH + A_ADDRESS]
+    place = keyed[G_STEPS] + step * STEP_WIDTH
+    of = keyed[at(place + S_AGAINST)] * COLUMN_WIDTH
+    against, against_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
+    of = keyed[at(place + S_VALUE)] * COLUMN_WIDTH
+    values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
+    taken, note = work[W_TAKEN], work[W_NOTES]
+    lists = work[W_LISTS] - work[W_LEAST] * stride + (step - 1) * LIST_WIDTH
+    for number in range(n):
+        i = work[at(taken + number)]
+        time = load_int64(times, i)
+        oldest = time - within if time > first_time else INT_MIN + 1
+        waiting = lists
+        if key_bytes:
+            waiting += _loaded(keys, key_bytes, i) * stride
+        first, last = work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)]
+        first += width * (int(first < last) & int(work[at(first + E_START)] < oldest))
+        first += width * (int(first < last) & int(work[at(first + E_START)] < oldest))
+        n_words = last - first
+        while n_words > FEW * width and work[at(first + E_START)] < oldest:
+            first += width
+            n_words -= width
+        work[at(waiting + L_FIRST)] = first
+        work[at(note + N_EVENT)] = i
+        work[at(note + N_FIRST)] = first
+        work[at(note + N_LAST)] = last
+        work[at(note + N_OLDEST)] = oldest
+        work[at(note + N_AGAINST)] = _loaded(against, against_bytes, i)
+        work[at(note + N_LIST)] = waiting + LIST_WIDTH
+        work[at(note + N_VALUE)] = _loaded(values, value_bytes, i)
+        note += NOTE_WIDTH * int(first < last)
+    return (note - work[W_NOTES]) // NOTE_WIDTH
+
+
+@kernel()
+def _extended(keyed: Ints, columns: Ints, work: Ints, step: int, number: int, n: int, useless: int) -> int:
+    """Extend what waits for the noted events from ``number`` on; returns where it stops for want of room."""
+    n_steps = _n_steps(keyed)
+    width = E_EVENTS + n_steps - 1
+    place = keyed[G_STEPS] + step * STEP_WIDTH
+    passes, forks = keyed[at(place + S_PASSES)], keyed[at(place + S_FORKS)]
+    own = keyed[at(place + S_VALUE_STEP)] == step
+    source = E_EVENTS + keyed[at(place + S_VALUE_STEP)]
+    of = keyed[at(place + S_VALUE)] * COLUMN_WIDTH
+    values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
+    notes, made_by, n_words = work[W_NOTES], E_EVENTS + step - 1, 0
+    while number < n:
+        note = notes + number * NOTE_WIDTH
+        candidate, last, waiting = work[at(note + N_FIRST)], work[at(note + N_LAST)], work[at(note + N_LIST)]
+        event, oldest = work[at(note + N_EVENT)], work[at(note + N_OLDEST)]
+        against, value = work[at(note + N_AGAINST)], work[at(note + N_VALUE)]
+        needed = last - candidate + width
+        if work[at(waiting + L_LAST)] + needed > work[at(waiting + L_LIMIT)] and not made_room(
+            work, waiting, needed, width, useless
+        ):
+            break
+        target = work[at(waiting + L_LAST)]
+        n_words -= target
+        while candidate < last:
+            for _ in range(AT_ONCE):
+                passed = int(candidate < last) & _passes(work, candidate, made_by, event, oldest, against, passes)
+                # All words: how many events a partial match has differs from step to step.
+                if OF_TWO or OF_THREE or OF_FOUR:
+                    copy_words(work, target, work, candidate, width)
+                else:
+                    for word in range(width):
+                        work[at(target + word)] = work[at(candidate + word)]
+                work[at(target + made_by + 1)] = event
+                if not own and passed:
+                    value = _loaded(values, value_bytes, work[at(target + source)])
+                work[at(target + E_VALUE)] = value
+                target += passed * width
+                if not forks:
+                    _use_up(work, candidate, passed)
+                candidate += width
+        work[at(waiting + L_LAST)] = target
+        n_words += target
+        number += 1
+    work[W_N_CREATED] += n_words // width
+    work[W_N_TRIED] += n_words // width
+    return number
+
+
+@kernel()
+def _matched(keyed: Ints, work: Ints, out: Ints, number: int, n: int) -> int:
+    """Write the matches that end with the noted events from ``number`` on; returns where it stops for want of room."""
+    n_steps = _n_steps(keyed)
+    width = E_EVENTS + n_steps - 1
+    place = keyed[G_STEPS] + (n_steps - 1) * STEP_WIDTH
+    passes, forks = keyed[at(place + S_PASSES)], keyed[at(place + S_FORKS)]
+    notes, made_by, entries = work[W_NOTES], E_EVENTS + n_steps - 2, work[W_N_ENTRIES]
+    while number < n:
+        note = notes + number * NOTE_WIDTH
+        candidate, last = work[at(note + N_FIRST)], work[at(note + N_LAST)]
+        event, oldest, against = work[at(note + N_EVENT)], work[at(note + N_OLDEST)], work[at(note + N_AGAINST)]
+        # A match is no longer than a partial match.
+        if entries + last - candidate + width > len(out):
+            break
+        while candidate < last:
+            for _ in range(AT_ONCE):
+                passed = int(candidate < last) & _passes(work, candidate, made_by, event, oldest, against, passes)
+                if OF_TWO or OF_THREE or OF_FOUR:
+                    copy_words(out, entries, work, candidate + E_EVENTS, n_steps - 1)
+                else:
+                    for word in range(n_steps - 1):
+                        out[at(entries + word)] = work[at(candidate + E_EVENTS + word)]
+                out[at(entries + n_steps - 1)] = event
+                entries += passed * n_steps
+                if not forks:
+                    _use_up(work, candidate, passed)
+                candidate += width
+        number += 1
+    work[W_N_TRIED] += (entries - work[W_N_ENTRIES]) // n_steps
+    work[W_N_ENTRIES] = entries
+    return number
 
 
 @kernel(entry=True)
@@ -135,135 +283,33 @@ def advance_keyed(keyed: Ints, fits: Bytes, columns: Ints, work: Ints, out: Ints
     Returns:
         DONE, or POOL_FULL, OUTPUT_FULL: make room and call again.
     """
-    n_steps, within = 2 if OF_TWO else 3 if OF_THREE else 4 if OF_FOUR else keyed[G_N_STEPS], keyed[G_WITHIN]
-    steps, numbers = keyed[G_STEPS], keyed[G_NUMBERS]
-    width = E_EVENTS + n_steps - 1
-    has_key = columns[KEY * COLUMN_WIDTH + A_BYTES] != 0
+    n_steps, within = _n_steps(keyed), keyed[G_WITHIN]
     times = columns[TIME * COLUMN_WIDTH + A_ADDRESS]
-    lists, taken, passed, least = work[W_LISTS], work[W_TAKEN], work[W_PASSED], work[W_LEAST]
-    n, i, entries = len(fits), work[W_EVENT], work[W_N_ENTRIES]
-    n_tried, n_created = 0, 0
-    resumed = work[W_STEP]
-    code = DONE
-    n_taken, number, ahead = 0, 0, i
-    while True:
-        if number == n_taken:
-            # Which of the next events fit, without a branch for each.
-            n_taken, number = 0, 0
-            end = min(n, ahead + BLOCK)
-            while ahead < end:
-                work[at(taken + n_taken)] = ahead
-                n_taken += int(fits[at(ahead)] != 0)
-                ahead += 1
-            if n_taken == 0:
-                i = ahead
-                if ahead < n:
-                    continue
-                break
-        i = work[at(taken + number)]
-        number += 1
-        fit = int(fits[at(i)])
-        time = load_int64(times, i)
-        oldest = INT_MIN + 1
-        if within >= 0 and time > oldest + within:
-            oldest = time - within
-        own = lists
-        if has_key:
-            own += (_value(columns, KEY, i) - least) * ((n_steps - 1) * LIST_WIDTH)
-        # Later steps first: so nothing that this event makes is extended by it.
-        step = n_steps - 1
-        lowest = 0
-        if fit & (fit - 1) == 0:
-            step = keyed[at(numbers + fit)]
-            lowest = step
-        if resumed >= 0:
-            step = resumed
-            resumed = -1
-        while step >= lowest:
-            if not (fit >> step) & 1:
-                step -= 1
-                continue
-            place = steps + step * STEP_WIDTH
-            waiting = own + step * LIST_WIDTH
+    step, number, n_noted = work[W_STEP], work[W_NOTE], work[W_N_NOTED]
+    for begin in range(work[W_EVENT], len(fits), BLOCK):
+        # What is older than that is of no use to any event of the block.
+        time, useless = load_int64(times, begin), INT_MIN + 1
+        if within >= 0 and time > useless + within:
+            useless = time - within
+        while step < n_steps:
+            if n_noted < 0:
+                n_noted = _fitting(fits, work, step, begin, min(len(fits), begin + BLOCK))
+                if step > 0:
+                    n_noted = _awaited(keyed, columns, work, step, n_noted)
+            reached, code = number, POOL_FULL
             if step == 0:
-                if work[at(waiting + L_LAST)] + width > work[at(waiting + L_PLACE)] + work[
-                    at(waiting + L_WORDS)
-                ] and not _made_room(work, waiting, width, width, oldest):
-                    code = POOL_FULL
-                    break
-                target = work[at(waiting + L_LAST)]
-                work[at(target + E_START)] = time
-                work[at(target + E_VALUE)] = _value(columns, keyed[at(place + S_VALUE)], i)
-                work[at(target + E_EVENTS)] = i
-                work[at(waiting + L_LAST)] = target + width
-                n_created += 1
-                n_tried += 1
-                step -= 1
-                continue
-            before = waiting - LIST_WIDTH
-            first, last = work[at(before + L_FIRST)], work[at(before + L_LAST)]
-            while first < last and work[at(first + E_START)] < oldest:
-                first += width
-            work[at(before + L_FIRST)] = first
-            if first == last:
-                step -= 1
-                continue
-            # Room for all that may be made, before anything is; a match is no longer than a partial match.
-            is_last = step == n_steps - 1
-            if is_last:
-                if entries + last - first > len(out):
-                    code = OUTPUT_FULL
-                    break
-            elif work[at(waiting + L_LAST)] + last - first > work[at(waiting + L_PLACE)] + work[
-                at(waiting + L_WORDS)
-            ] and not _made_room(work, waiting, last - first, width, oldest):
-                code = POOL_FULL
-                break
-            against, passes = _value(columns, keyed[at(place + S_AGAINST)], i), keyed[at(place + S_PASSES)]
-            n_passed, n_alive = 0, 0
-            for candidate in range(first, last, width):
-                value = work[at(candidate + E_VALUE)]
-                alive = int(work[at(candidate + E_START)] >= oldest)
-                order = 1 + int(value > against) - int(value < against)
-                work[at(passed + n_passed)] = candidate
-                n_passed += alive & (passes >> order)
-                n_alive += alive
-            n_tried += n_passed
-            if is_last:
-                for note in range(passed, passed + n_passed):
-                    candidate = work[at(note)]
-                    for event in range(n_steps - 1):
-                        out[at(entries + event)] = work[at(candidate + E_EVENTS + event)]
-                    out[at(entries + n_steps - 1)] = i
-                    entries += n_steps
+                reached = _begun(keyed, columns, work, number, n_noted, useless)
+                work[W_N_CREATED] += reached - number
+                work[W_N_TRIED] += reached - number
+            elif step < n_steps - 1:
+                reached = _extended(keyed, columns, work, step, number, n_noted, useless)
             else:
-                of = keyed[at(place + S_VALUE)] * COLUMN_WIDTH
-                address, n_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
-                source = E_EVENTS + keyed[at(place + S_VALUE_STEP)]
-                target = work[at(waiting + L_LAST)]
-                for note in range(passed, passed + n_passed):
-                    candidate = work[at(note)]
-                    # All words: how many events a partial match has differs from step to step.
-                    for word in range(width):
-                        work[at(target + word)] = work[at(candidate + word)]
-                    work[at(target + E_EVENTS + step)] = i
-                    work[at(target + E_VALUE)] = _loaded(address, n_bytes, work[at(target + source)])
-                    target += width
-                work[at(waiting + L_LAST)] = target
-                n_created += n_passed
-            if not keyed[at(place + S_FORKS)]:
-                for note in range(passed, passed + n_passed):
-                    work[at(work[at(note)] + E_START)] = DEAD
-                n_alive -= n_passed
-            if last - first > (FEW + 2 * n_alive) * width:
-                work[at(before + L_LAST)] = _kept(work, first, last, first, width, oldest)
-            step -= 1
-        if code != DONE:
-            work[W_STEP] = step
-            break
-    if code == DONE:
-        work[W_STEP] = -1
-    work[W_EVENT], work[W_N_ENTRIES] = i, entries
-    work[W_N_TRIED] += n_tried
-    work[W_N_CREATED] += n_created
-    return code
+                reached, code = _matched(keyed, work, out, number, n_noted), OUTPUT_FULL
+            if reached < n_noted:
+                work[W_EVENT], work[W_STEP], work[W_NOTE], work[W_N_NOTED] = begin, step, reached, n_noted
+                return code
+            number, n_noted = 0, -1
+            step += 1
+        step = 0
+    work[W_EVENT] = len(fits)
+    return DONE

@@ -31,22 +31,24 @@ COLUMN_WIDTH = 2
 TIME, KEY, FIRST_VALUE = 0, 1, 2
 
 # --- what the kernel works on ------------------------------------------------------------------------------
-W_EVENT = 0  # next event
-W_STEP = 1  # the step with which to go on, or -1
-W_LEAST = 2  # the least key
-W_END = 3  # the end of all that lies here
-W_MOST = 4  # words that the largest room may have
-W_N_ENTRIES = 5  # entries in `out`
-W_N_TRIED, W_N_CREATED = 6, 7
-W_TAKEN = 8  # where those of the next events are noted that fit
-W_PASSED = 9  # where those partial matches are noted that an event can extend
-W_LISTS = 10  # where the lists begin: for each key and each step but the last ...
-WORK_HEADER = 11
+W_EVENT = 0  # the first event of the block that comes next, or that is not done
+W_STEP = 1  # the step with which to go on in that block ...
+W_NOTE = 2  # ... from which of its events ...
+W_N_NOTED = 3  # ... of how many; -1: it has to be noted yet which these are
+W_LEAST = 4  # the least key
+W_END = 5  # the end of all that lies here
+W_MOST = 6  # words that the largest room may have
+W_N_ENTRIES = 7  # entries in `out`
+W_N_TRIED, W_N_CREATED = 8, 9
+W_TAKEN = 10  # where the events of a block are noted that fit a step
+W_NOTES = 11  # where it is noted which partial matches each of them meets
+W_LISTS = 12  # where the lists begin: for each key and each step but the last ...
+WORK_HEADER = 13
 
 # --- ... a list ------------------------------------------------------------------------------------------
-L_PLACE = 0  # where its room begins
-L_WORDS = 1  # how large that is
-L_FIRST, L_LAST = 2, 3  # where its first partial match begins, and where the last one ends
+L_FIRST, L_LAST = 0, 1  # where its first partial match begins, and where the last one ends
+L_LIMIT = 2  # how far it may reach before those are looked for that are of no use any more
+L_PLACE = 3  # where its room begins; the word before tells how large that is
 LIST_WIDTH = 4
 
 # --- partial matches -----------------------------------------------------------------------------------------
@@ -55,5 +57,17 @@ E_VALUE = 1  # what the condition of the next step compares
 E_EVENTS = 2  # its events
 DEAD = -(2**63)  # of a partial match that has been used up; no event has this time
 
-BLOCK = 512
-"""Events of which the kernel notes at a time which fit."""
+# --- notes: an event that some partial match waits for -------------------------------------------------------
+N_EVENT = 0
+N_FIRST, N_LAST = 1, 2  # where the partial matches begin and end
+N_OLDEST = 3  # the earliest time of a first event
+N_AGAINST = 4  # the value that the condition compares
+N_LIST = 5  # the list that gets what is made
+N_VALUE = 6  # of what is made, unless another event has it
+NOTE_WIDTH = 8
+
+BLOCK = 128
+"""Events that are done step by step."""
+
+AT_ONCE = 4
+"""Partial matches that are tried at a time; as many may be read behind the last one."""

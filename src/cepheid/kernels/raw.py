@@ -10,6 +10,7 @@ from cepheid.kernels.jit import COMPILING
 if COMPILING:
     from llvmlite import ir
     from numba import types
+    from numba.core import cgutils
     from numba.extending import intrinsic
 
     def _load(bits: int) -> Any:
@@ -24,6 +25,21 @@ if COMPILING:
             return word(word, word), codegen
 
         return intrinsic(load)
+
+    def _copy_words(typing_context: Any, to: Any, place: Any, source: Any, first: Any, n: Any) -> tuple[Any, Any]:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target, _, origin, _, _ = signature.args
+            into = context.make_array(target)(context, builder, arguments[0]).data
+            out_of = context.make_array(origin)(context, builder, arguments[2]).data
+            places = builder.gep(into, [arguments[1]]), builder.gep(out_of, [arguments[3]])
+            cgutils.raw_memcpy(builder, *places, arguments[4], 8, align=8)
+            return context.get_dummy_value()
+
+        word = types.int64
+        return types.none(to, word, source, word, word), codegen
+
+    copy_words: Any = intrinsic(_copy_words)
+    """``copy_words(to, place, source, first, n)``: words of an array to another, or itself, not over each other."""
 
     load_int32: Any = _load(32)
     """``load_int32(address, index)``: an element of an int32 array that begins at an address."""
@@ -40,3 +56,7 @@ else:
     def load_int64(address: int, index: int) -> int:
         """The same of an int64 array."""
         return ctypes.c_int64.from_address(int(address) + 8 * int(index)).value
+
+    def copy_words(to: Any, place: int, source: Any, first: int, n: int) -> None:
+        """Copy words of one array to another, or within one, where they do not lie over each other."""
+        to[place : place + n] = source[first : first + n]
