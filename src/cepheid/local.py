@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.compiler.elements import RemoteData
 from cepheid.engine.adapting import run_chosen
 from cepheid.engine.composite import events_for
 from cepheid.engine.counting import count as count_matches
@@ -320,6 +321,7 @@ def run(
     batch = arrived.batch
     works: list[Work] = []
     settings = settings.choosing(AdaptiveEvaluation)
+    remote = RemoteData(bound)
     own = events_for(bound, batch, works, whole=timed_out, settings=settings)
     work = Work()
     left: Matches | None = None
@@ -332,7 +334,7 @@ def run(
     if limit is not None:
         matches = cut(matches, limit)
     found = Found(own, matches, (*works, work), left)
-    return arrived.told(_result(bound, batch, found, reject_null_keys=reject_null_keys))
+    return arrived.told(_result(bound, batch, found, remote, reject_null_keys=reject_null_keys))
 
 
 def run_set(
@@ -374,11 +376,13 @@ def run_set(
     arrived = _arrived(batch, list(bounds.values()), slack, received, time_unit)
     batch = arrived.batch
     chosen = settings.choosing(AdaptiveEvaluation)
+    remotes = {name: RemoteData(bound) for name, bound in bounds.items()}
     found = run_together(bounds, batch, timed_out=timed_out, settings=chosen)
     if limit is not None:
         found = {name: replace(one, matches=cut(one.matches, limit)) for name, one in found.items()}
     results = {
-        name: _result(bounds[name], batch, own, reject_null_keys=reject_null_keys) for name, own in found.items()
+        name: _result(bounds[name], batch, own, remotes[name], reject_null_keys=reject_null_keys)
+        for name, own in found.items()
     }
     return {name: arrived.told(result) for name, result in results.items()}
 
@@ -418,7 +422,9 @@ def _arrived(
     return _Arrived(*punctual(batch, watermarks), report=watch.report)
 
 
-def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_keys: bool) -> Result:
+def _result(
+    bound: BoundQuery, batch: EventBatch, found: Found, remote: RemoteData, *, reject_null_keys: bool
+) -> Result:
     rejected = batch.rejected.table()
     without_key = found.works[0].null_key_positions
     if reject_null_keys and without_key is not None:
@@ -427,7 +433,7 @@ def _result(bound: BoundQuery, batch: EventBatch, found: Found, *, reject_null_k
     return Result(
         hopeless=tuple(told(bound)) if none else (),
         missing_type=_missing_type(bound, batch) if none else None,
-        matches=assemble(bound, found.events, found.matches),
+        matches=assemble(bound, found.events, found.matches, remote=remote),
         rejected=rejected,
         n_events=len(batch.table),
         n_null_key=sum(work.n_null_key for work in found.works),

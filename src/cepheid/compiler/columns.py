@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cepheid.compiler.columnwise import casts
 from cepheid.compiler.counted import CountedEvents, count_events
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.fit import fitting_by_type
 from cepheid.compiler.groups import GroupMatches, LoopElements, write_groups
 from cepheid.compiler.hooked import hook_columns
@@ -260,13 +261,15 @@ def _calls(compiled: CompiledPlan, expression: Expression) -> bool:
 
 def evaluated(compiled: CompiledPlan, batch: EventBatch, expression: Expression, rows: Ints | None = None) -> Column:
     """An expression over attributes of one event, for all events of a batch or those at some positions."""
+    n = len(batch) if rows is None else len(rows)
+    bound = compiled.automaton.bound
 
     def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
+        if isinstance(node, Remote):
+            return RemoteData(bound).looked_up(node, resolve, n)
         assert isinstance(node, Attribute)
         return batch.column(node.path) if rows is None else batch.column_at(node.path, rows)
 
-    n = len(batch) if rows is None else len(rows)
-    bound = compiled.automaton.bound
     try:
         column = evaluate(expression, resolve, n, bound.catalog.functions)
     except DataError as error:
@@ -314,7 +317,8 @@ def constant_holds(compiled: CompiledPlan, expression: Expression) -> bool:
     """Whether a condition holds that reads no event."""
 
     def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
-        raise AssertionError("a constant names no variable")
+        assert isinstance(node, Remote), "a constant names no variable"
+        return RemoteData(compiled.automaton.bound).looked_up(node, resolve, 1)
 
     column = evaluate(expression, resolve, 1, compiled.automaton.bound.catalog.functions)
     return isinstance(column, Column) and bool(holds(column)[0])

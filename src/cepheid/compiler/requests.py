@@ -16,6 +16,7 @@ from cepheid.language.tree import (
     Disjunction,
     Expression,
     Node,
+    Remote,
     names_of_nodes,
     walk,
 )
@@ -77,8 +78,8 @@ class Request:
             place.
         type: the type of the expression, or None for the partition.
         shape: how its values are to be held.
-        variables: where it calls a registered function, the variables whose events it is for: the function is called
-            for no others.
+        variables: where it calls a registered function or looks something up, the variables whose events it is for:
+            that is done for no others.
         step: of a place in the partition: that of the event so many events later; None for what is none.
         name: tells apart those that a policy asks for.
     """
@@ -136,7 +137,10 @@ class Requests:
 
     def of(self, expression: Expression, dtype: DataType, shape: Shape) -> int:
         """The same for an expression of type ``dtype`` that bind has not seen."""
-        calls = any(isinstance(node, Call) and node.function in self.functions for node in walk(expression))
+        calls = any(
+            isinstance(node, Remote) or (isinstance(node, Call) and node.function in self.functions)
+            for node in walk(expression)
+        )
         names = {node.variable for node in walk(expression) if isinstance(node, Attribute)} if calls else ()
         variables = frozenset(name for name in names if name is not None)
         return self.number(Request(detached(expression), dtype, shape, variables))

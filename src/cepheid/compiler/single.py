@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.compiler.columns import constant_holds, shaped
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.requests import PARTITION, TIME, Register, Request, detached
 from cepheid.compiler.single_expressions import Reads, SingleExpressions, as_float, as_int, ordered
 from cepheid.compiler.tables import CompiledPlan
@@ -198,10 +199,12 @@ class _Made:
 
     def column(self, expression: Expression) -> Callable[[Values], Column]:
         """An expression as a column of one row."""
-        functions = self.compiled.automaton.bound.catalog.functions
+        bound = self.compiled.automaton.bound
 
         def of_one_row(values: Values) -> Column:
             def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
+                if isinstance(node, Remote):
+                    return RemoteData(bound).looked_up(node, resolve, 1)
                 assert isinstance(node, Attribute)
                 given = values[self.reader.names.index(node.path[0])]
                 array = pa.array([given], self.arrow.field(node.path[0]).type)
@@ -209,7 +212,7 @@ class _Made:
                     array = pc.struct_field(array, [array.type.get_field_index(name)])
                 return column_of(array, ".".join(node.path))[0]
 
-            column = evaluate(expression, resolve, 1, functions)
+            column = evaluate(expression, resolve, 1, bound.catalog.functions)
             assert isinstance(column, Column)
             return column
 

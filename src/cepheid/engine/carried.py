@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.compiler.columns import KernelEvents, events_of
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.load import rekey_kernel, relinkers
 from cepheid.compiler.registers import Tally, Value
 from cepheid.compiler.requests import Register
@@ -18,7 +19,6 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.asked import Asked
 from cepheid.engine.caps import Caps
 from cepheid.engine.compaction import compact, n_waiting_runs, open_events, waiting_since_us
-from cepheid.engine.elements import RemoteData
 from cepheid.engine.host import Host
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed

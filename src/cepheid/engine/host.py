@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from cepheid.compiler.columns import KernelEvents, evaluated
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.requests import Register, Shape, detached, shape_of
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate
 from cepheid.engine.aggregates import aggregated, counted
-from cepheid.engine.elements import RemoteData
 from cepheid.engine.open_predicates import OpenPredicates
 from cepheid.engine.pool import Pool
 from cepheid.engine.predicate import Predicate

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.load import chain_kernel, is_compiled, kernels, n_made
 from cepheid.compiler.repeated_call import RepeatedCall
 from cepheid.compiler.single import event_functions, reason_not_single
@@ -108,6 +109,7 @@ class OneByOne:
         self.n_dropped = 0
         self._home = home
         self._bound = bound
+        self._remote = RemoteData(bound)
         self.compiled = self._compiled = compiled = session.compiled
         self.is_due = False
         self._seen: deque[tuple[int, int, Values]] | None = None
@@ -318,7 +320,7 @@ class OneByOne:
             variables=matches.variables,
             decided_us=matches.decided_us,
         )
-        found: list[Row] = assemble(self._bound, batch, own).to_pylist()
+        found: list[Row] = assemble(self._bound, batch, own, remote=self._remote).to_pylist()
         return found
 
     def _forget(self, watermark_us: int) -> None:

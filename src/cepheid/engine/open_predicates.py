@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheid.compiler.elements import Elements, RemoteData
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import Resolve
-from cepheid.engine.elements import Elements, RemoteData
 from cepheid.engine.pool import Pool
 from cepheid.engine.predicate import Frozen, Predicate, Truths
 from cepheid.errors import DataError

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.vector import Resolve, evaluate
 from cepheid.engine.aggregates import aggregated, counted, extremes
 from cepheid.engine.bindings import Bindings, Elements, PartialBindings
@@ -23,7 +25,7 @@ from cepheid.engine.output_schema import (
     output_columns,
     timed_out_columns,
 )
-from cepheid.errors import DataError, NotSupportedError
+from cepheid.errors import DataError
 from cepheid.events.arrow_memory import array_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, BoolArray, Column, Int64Array
@@ -41,6 +43,7 @@ def assemble(
     with_match_id: bool | None = None,
     source: str = "",
     only: Collection[str] | None = None,
+    remote: RemoteData | None = None,
 ) -> Any:
     """The matches of a query as a pyarrow Table, one row each, in their order.
 
@@ -51,19 +54,20 @@ def assemble(
         with_match_id: as in `output_columns`.
         source: the name of the table or stream, for ``match_id``.
         only: the names of the columns to make; None for all.
+        remote: what is known of remote stores; None: nothing yet.
 
     Returns:
         A table of n rows with the schema that `output_schema` gives (of the columns asked for). What a match does not
         bind is NULL.
 
     Raises:
-        DataError: a value does not fit int64, a registered function fails, or lists have too many elements.
-        NotSupportedError: RETURN looks something up in a remote store.
+        DataError: a value does not fit int64, a registered function fails, a remote store gives up, or lists have too
+            many elements.
     """
     columns = output_columns(bound, batch.table.schema, with_match_id=with_match_id)
     if only is not None:
         columns = tuple(column for column in columns if column.name in only)
-    rows = _Rows(bound, batch, matches, Bindings(bound, batch, matches), source)
+    rows = _Rows(bound, batch, matches, Bindings(bound, batch, matches), source, remote)
     arrays = [rows.array(column) for column in columns]
     schema = pa.schema([pa.field(column.name, column.type) for column in columns])
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -80,7 +84,7 @@ def assemble_timed_out(bound: BoundQuery, batch: EventBatch, timed_out: Matches)
         DataError: lists have too many elements.
     """
     columns = timed_out_columns(bound, batch.table.schema)
-    rows = _Rows(bound, batch, timed_out, PartialBindings(bound, batch, timed_out), "")
+    rows = _Rows(bound, batch, timed_out, PartialBindings(bound, batch, timed_out), "", None)
     schema = pa.schema([pa.field(column.name, column.type) for column in columns])
     return pa.Table.from_arrays([rows.array(column) for column in columns], schema=schema)
 
@@ -96,7 +100,13 @@ class _Rows:
     matches: Matches
     bindings: Bindings
     source: str
+    given: RemoteData | None
     _known: dict[Expression, AnyColumn] = field(default_factory=dict)
+
+    @cached_property
+    def remote(self) -> RemoteData:
+        """What is known of remote stores."""
+        return RemoteData(self.bound) if self.given is None else self.given
 
     # --- columns -------------------------------------------------------------------------------------
 
@@ -209,13 +219,7 @@ class _Rows:
                 case Aggregate():
                     self._known[node] = self._aggregate(node)
                 case Remote():
-                    raise NotSupportedError(
-                        f"the look-up in {node.store} stands in RETURN, where nothing is looked up yet",
-                        remedy="return its key, and join the store's table to the matches",
-                        text=self.bound.text,
-                        origin=self.bound.origin,
-                        span=node.span,
-                    )
+                    self._known[node] = self.remote.looked_up(node, self._resolve, len(self.matches))
         return self._known[node]
 
     def _aggregate(self, node: Aggregate) -> Column:
@@ -235,6 +239,8 @@ class _Rows:
         """The argument of an aggregate for each element of its variable."""
 
         def resolve(node: Attribute | Aggregate | Remote) -> AnyColumn:
+            if isinstance(node, Remote):
+                return self.remote.looked_up(node, resolve, len(elements.positions))
             if not isinstance(node, Attribute):
                 return self._resolve(node)
             return self.batch.column(node.path).take(elements.positions)

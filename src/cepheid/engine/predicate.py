@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.compiler.columnwise.casts import as_type
+from cepheid.compiler.elements import Elements, RemoteData
 from cepheid.compiler.hosted import Hosted, values_read
 from cepheid.compiler.vector import Resolve, evaluate, holds
-from cepheid.engine.elements import Elements, RemoteData
 from cepheid.events.arrow_types import arrow_type
 from cepheid.events.column import AnyColumn, ArrowColumn, Column, all_absent, all_null, constant
 from cepheid.events.types import DataType, Kind

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.compiler.columns import KernelEvents, evaluated, partition_codes
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.caps import Caps
 from cepheid.engine.compaction import open_events, open_starts
-from cepheid.engine.elements import RemoteData
 from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import chosen, narrowed
 from cepheid.engine.session import Stepped, matches_in, stepped_to_the_end

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.columns import NO_EVENTS, KernelEvents, events_of
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.groups import GroupMatches, together
 from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
 from cepheid.compiler.load import chain_kernel, is_compiled, kernels
@@ -18,7 +19,6 @@ from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.absent import absent_matches
 from cepheid.engine.asked import Asked
 from cepheid.engine.caps import Caps
-from cepheid.engine.elements import RemoteData
 from cepheid.engine.host import Host
 from cepheid.engine.keyed import step_keyed
 from cepheid.engine.matches import Matches, RowMatches, no_matches

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.load import runs_compiled
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.adapting import Adapting, chooser_of
@@ -101,6 +102,7 @@ class Stream:
         self.n_late = 0
         self.watch: SlackWatch | None = None
         self._bound = bound
+        self._remote = RemoteData(bound)
         self._settings = settings
         self._timed_out = timed_out
         inner = settings.eager
@@ -162,7 +164,7 @@ class Stream:
 
     def output_of(self, found: tuple[EventBatch, Matches] | None) -> Any:
         """What `found` gave as a pyarrow Table."""
-        return self._nothing if found is None else assemble(self._bound, *found)
+        return self._nothing if found is None else assemble(self._bound, *found, remote=self._remote)
 
     @cached_property
     def _nothing(self) -> Any:

@@ -30,7 +30,7 @@ from cepheid.language.tree import (
     walk,
 )
 from cepheid.plan.absent_groups import in_several_ways, is_inside, names_of
-from cepheid.plan.references import Reference, is_single, references
+from cepheid.plan.references import Reference, has_remote, is_single, references
 from cepheid.plan.until import until_of
 
 
@@ -112,7 +112,7 @@ def _checked(bound: BoundQuery, group: Pattern, before: frozenset[str], number: 
     new: dict[Expression, DataType] = {}
     group = _rewritten(group, inside | before, new)
     loops = list(dict.fromkeys(part for part in patterns(group) if isinstance(part, Repeat) and part.until is not None))
-    outside = [loop for loop in loops if not inside.issuperset(_named(loop.until))]
+    outside = [loop for loop in loops if not inside.issuperset(_named(loop.until)) or _looks_up(loop)]
     unclear = in_several_ways(bound, group)
     if not outside and not unclear:
         return Checked(group, group, (), new)
@@ -135,6 +135,10 @@ def _checked(bound: BoundQuery, group: Pattern, before: frozenset[str], number: 
 
 def _inner(conjunct: Conjunct, inside: frozenset[str]) -> dict[str, Reference]:
     return {name: read for name, read in references(conjunct.expression).items() if name in inside}
+
+
+def _looks_up(loop: Repeat) -> bool:
+    return loop.until is not None and has_remote(loop.until) is not None
 
 
 def _named(expression: Expression | None) -> frozenset[str]:

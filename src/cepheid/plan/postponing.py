@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cepheid.language.bound import BoundQuery
+from cepheid.language.structure import patterns
+from cepheid.language.tree import Repeat
 from cepheid.plan.automaton import Automaton
 from cepheid.plan.references import has_remote
 from cepheid.ports.stores import AsksStore
@@ -27,4 +29,7 @@ def reason_to_wait(automaton: Automaton) -> str | None:
         return "what times out is told"
     if automaton.scattered:
         return "a match may give back events that lie among others of it"
+    for part in patterns(automaton.bound.pattern):
+        if isinstance(part, Repeat) and part.until is not None and has_remote(part.until) is not None:
+            return "UNTIL looks something up"
     return None

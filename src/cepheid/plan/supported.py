@@ -1,24 +1,13 @@
-"""What the compiled engine runs; everything else is refused here, by name and place."""
+"""What the compiled engine needs to run a query; where that lacks it is refused here, by name and place."""
 
 from __future__ import annotations
 
 from cepheid.errors import NotSupportedError, Span
-from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.tree import Aggregate, Node, walk
-from cepheid.plan.references import has_remote
-from cepheid.plan.until import not_yet
+from cepheid.language.bound import BoundQuery
+from cepheid.language.structure import patterns
+from cepheid.language.tree import Expression, Node, Remote, Repeat, walk
 
 MAX_ELEMENTS = 62  # elements are bits of an int64
-
-
-def _refuse(bound: BoundQuery, what: str, node: Node | None) -> NotSupportedError:
-    return NotSupportedError(
-        f"the compiled engine cannot run {what} yet",
-        remedy="it is part of the language: `cepheid.testing.oracle` runs it, slowly, on small tables",
-        text=bound.text,
-        origin=bound.origin,
-        span=_place(bound, node),
-    )
 
 
 def _place(bound: BoundQuery, node: Node | None) -> Span | None:
@@ -48,34 +37,26 @@ def require_supported(bound: BoundQuery) -> None:
     Raises:
         NotSupportedError: it names the operator and its place in the text.
     """
-    until = not_yet(bound)
-    if until is not None:
-        raise _refuse(bound, *until)
     if bound.inner is not None:
         require_supported(bound.inner)
     for conjunct in bound.conjuncts:
-        _require_remote(bound, conjunct)
+        _require_source(bound, conjunct.expression)
+    for part in patterns(bound.pattern):
+        if isinstance(part, Repeat) and part.until is not None:
+            _require_source(bound, part.until)
     for returned in bound.returns:
-        remote = has_remote(returned.expression)
-        if remote is not None:
-            raise _refuse(bound, f"REMOTE {remote.store}[...] in RETURN", remote)
+        _require_source(bound, returned.expression)
 
 
-def _require_remote(bound: BoundQuery, conjunct: Conjunct) -> None:
-    remote = has_remote(conjunct.expression)
-    if remote is None:
-        return
-    looked_up = f"REMOTE {remote.store}[...]"
-    if bound.catalog.stores[remote.store].source is None:
+def _require_source(bound: BoundQuery, expression: Expression) -> None:
+    for remote in walk(expression):
+        if not isinstance(remote, Remote) or bound.catalog.stores[remote.store].source is not None:
+            continue
         raise NotSupportedError(
-            f"the compiled engine cannot run {looked_up}: nothing says where elements of {remote.store} come from",
+            f"the compiled engine cannot run REMOTE {remote.store}[...]: nothing says where elements of {remote.store} "
+            "come from",
             remedy=f"declare the store with a source: Store({remote.store!r}, ..., source=...)",
             text=bound.text,
             origin=bound.origin,
             span=_place(bound, remote),
         )
-    if not conjunct.variables:
-        raise _refuse(bound, f"{looked_up} with a key that no event gives", remote)
-    for node in walk(conjunct.expression):
-        if isinstance(node, Aggregate) and has_remote(node) is not None:
-            raise _refuse(bound, f"{looked_up} under {node.function}", node)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TypeVar, cast
 
 from cepheid.events.types import BOOL, INT, NULL, DataType
-from cepheid.language.bound import BoundQuery, Conjunct
-from cepheid.language.structure import patterns
+from cepheid.language.bound import Conjunct
 from cepheid.language.tree import (
     Aggregate,
     At,
@@ -91,8 +90,9 @@ def until_of(
     own = loop_variable(loop)
     condition = _reading(loop.until, own, variable, types, new)
     operands = condition.operands if isinstance(condition, Conjunction) else (condition,)
-    alone = [operand for operand in operands if _reads_only(operand, variable)]
-    others = [operand for operand in operands if not _reads_only(operand, variable)]
+    # What is looked up is asked for as a whole, where the loop is open.
+    alone = [operand for operand in operands if _reads_only(operand, variable) and has_remote(operand) is None]
+    others = [operand for operand in operands if operand not in alone]
     rest = _all_of(others, new)
     if rest is not None and not alone:  # what is absent as a whole closes nothing
         rest = Disjunction((rest, _NEVER))
@@ -220,16 +220,3 @@ def _over_nothing(
         return made
 
     return _changed(node, change, types, new)
-
-
-# --- what does not run yet ------------------------------------------------------------------------------
-
-
-def not_yet(bound: BoundQuery) -> tuple[str, Node] | None:
-    """What the engine cannot run of the UNTILs of a query, and where it stands; None where it runs all."""
-    for loop in patterns(bound.pattern):
-        if isinstance(loop, Repeat) and loop.until is not None:
-            remote = has_remote(loop.until)
-            if remote is not None:
-                return f"REMOTE {remote.store}[...] in UNTIL", remote
-    return None

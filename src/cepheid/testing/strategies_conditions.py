@@ -151,6 +151,10 @@ FORMS: Mapping[str, tuple[str, ...]] = {
         "{v}.x IN REMOTE levels[{w}.k].known",
         "{v}.x NOT IN REMOTE levels[{w}.k].known",
         "REMOTE pairs[{v}.k, {w}.k] >= 1",
+        "REMOTE levels[2].top {o} {v}.x",
+        "REMOTE levels[1].top {o} 2",
+        "{g}(REMOTE levels[{p}.k].top) {o} {q}.x",
+        "count(REMOTE pairs[{p}.x, {p}.k]) {o} {q}.x",
     ),
 }
 """Kind of condition -> its forms. ``v w`` are variables, ``p q`` variables that are not negated, ``b`` a loop;

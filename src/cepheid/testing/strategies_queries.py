@@ -203,6 +203,9 @@ class Draft:
         conditions = ["{0}.x = 2", "{0}.s = 'b'", "{0}.x > count({0})", "{0}.x < prev({0}).x"]
         if self.has(Features.CROSS) and others:
             conditions += ["{0}.x > {1}.x", "{0}.x = {1}.x OR {0}.x = 2", "{0}.x > count({1})"]
+        if self.has(Features.REMOTE):
+            conditions += ["{0}.x = REMOTE levels[1].top", "{0}.x IN REMOTE levels[{0}.k].known"]
+            conditions += ["{0}.x > REMOTE levels[{1}.k].top"] * bool(others)
         other = self.one_of(others) if others else ""
         return f" UNTIL {self.one_of(conditions).format(name, other)}"
 
@@ -236,7 +239,10 @@ def query_text(choices: Choices, features: Features) -> str:
         modes = ["PAST LAST", "TO NEXT", f"TO FIRST {positive[-1]}", f"TO LAST {draft.one_of(positive)}"]
         clauses.append(f"AFTER MATCH SKIP {draft.one_of(modes)}")
     if Features.RETURN in features and draft.chance(2):
-        columns = [draft.one_of([f"{name}.x", f"count({name})", f"first({name}).s"]) for name in positive]
+        forms = ["{0}.x", "count({0})", "first({0}).s"]
+        if Features.REMOTE in features:
+            forms += ["REMOTE levels[first({0}).k].top", "max(REMOTE pairs[{0}.k, {0}.x])"]
+        columns = [draft.one_of(forms).format(name) for name in positive]
         listed = ", ".join(f"{column} AS r{index}" for index, column in enumerate(columns))
         clauses.append(f"RETURN {listed}")
     return "\n".join(clauses)

@@ -9,12 +9,12 @@ import cepheid as cep
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble
 from cepheid.engine.output_schema import output_schema
-from cepheid.errors import NotSupportedError, QueryError
+from cepheid.errors import QueryError
 from cepheid.events.ingest import read_events, schema_of
 from cepheid.events.merge import read_tables
-from cepheid.events.types import FLOAT, INT, TEXT
+from cepheid.events.types import INT, TEXT
 from cepheid.language.bind import bind
-from cepheid.language.bound import Catalog, Function, Store
+from cepheid.language.bound import Catalog, Function
 from cepheid.language.parser import parse
 
 PARIS = pa.timestamp("ns", "Europe/Paris")
@@ -275,16 +275,6 @@ def test_two_columns_of_one_name():
         output("PATTERN SEQ(A k, B b) WHERE SAME[k] WITHIN 1 h")
     with pytest.raises(QueryError, match="columns k and K, which Spark does not tell apart"):
         output("PATTERN SEQ(A K, B b) WHERE SAME[k] WITHIN 1 h")
-
-
-def test_a_look_up_in_return_is_refused_with_its_place():
-    catalog = Catalog(stores={"places": Store("places", (INT,), {"risk": FLOAT})})
-    with pytest.raises(NotSupportedError, match="places stands in RETURN"):
-        output(
-            "PATTERN SEQ(A a, B b) WITHIN 1 h RETURN REMOTE places[a.k].risk AS r",
-            [("a", 0), ("b", 1)],
-            catalog=catalog,
-        )
 
 
 def test_an_alternative_not_taken_in_one_iteration_is_empty_if_another_iteration_passed_it_over():

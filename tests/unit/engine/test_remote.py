@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -12,6 +13,10 @@ import cepheid as cep
 from cepheid.errors import DataError, NotSupportedError
 from cepheid.events.types import FLOAT, INT, TEXT, DataType, set_of
 from cepheid.ports.stores import Element, Key
+from cepheid.testing.fuzz import same
+from cepheid.testing.harness import EngineRoad, oracle_answers
+from cepheid.testing.strategies import STORES
+from tests.unit.engine.test_until import bound_to, stream
 
 EVENTS = pa.table(
     {
@@ -108,16 +113,78 @@ def test_a_set_must_be_one(known: object):
         found("b.place IN REMOTE places[a.k].known", {1: {"known": known}})
 
 
+@pytest.mark.parametrize("slow", [False, True])
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "pairs"),
     [
-        ("REMOTE places[1].top > 5", "with a key that no event gives"),
-        ("sum(b.x + REMOTE places[b.k].top) > 5", "under sum"),
+        # A key that no event gives.
+        ("REMOTE places[1].top > 5", [(0, 1), (0, 3), (2, 3), (0, 4), (2, 4)]),
+        ("REMOTE places[2].top > 5 AND b.x > 0", []),
+        # Under an aggregate, of one event here.
+        ("sum(b.x + REMOTE places[b.k].top) > 5", [(0, 3), (2, 3)]),
+        ("count(REMOTE places[b.k].top) = 0 AND b.x > REMOTE places[a.k].top", [(0, 4)]),
     ],
 )
-def test_what_does_not_run_is_refused(where: str, said: str):
-    with pytest.raises(NotSupportedError, match=said):
-        found(where, HELD)
+def test_look_ups_stand_everywhere_in_where(where: str, pairs: list[tuple[int, int]], slow: bool):
+    assert found(where, Slow(HELD) if slow else HELD) == pairs
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_what_is_returned_is_looked_up_once(slow: bool):
+    source = Slow(HELD) if slow else HELD
+    catalog = cep.Catalog(stores={"places": replace(STORE, source=source)})  # type: ignore[arg-type]
+    query = """
+        PATTERN SEQ(A a, B+ b) WHERE b.x < REMOTE places[a.k].top + 9 AND count(b) = 3 WITHIN 1 h
+        RETURN  REMOTE places[a.k].top + 1 AS top, sum(REMOTE places[b.k].top) AS total,
+                first(b).place IN REMOTE places[3].known AS known, REMOTE places[2].top AS low
+    """
+    made = cep.match(EVENTS, query, time="ts", type="kind", time_unit="s", catalog=catalog)
+    assert made.to_pylist() == [{"top": 7.0, "total": 6.5, "known": False, "low": 0.5}]
+    if isinstance(source, Slow):
+        assert sorted(source.asked) == [(1,), (2,), (3,)]
+
+
+def test_single_events_return_what_is_looked_up():
+    catalog = cep.Catalog(stores={"places": replace(STORE, source=HELD)})
+    query = "SEQ(A a, B b) WHERE sum(REMOTE places[b.k].top) > 1 WITHIN 1 h RETURN REMOTE places[a.k].top AS top"
+    matcher = cep.Matcher(query, time="ts", type="kind", time_unit="s", catalog=catalog, schema=EVENTS.schema)
+    found = [row for event in EVENTS.to_pylist() for row in matcher.push(event)] + matcher.close()
+    assert found == [{"top": 6.0}, {"top": None}]
+
+
+@pytest.mark.parametrize("policy", ["any", "next", "strict"])
+def test_what_the_oracle_finds_is_found(policy: str):
+    random = Random(policy)
+    conditions = (
+        "{v}.x > REMOTE levels[a.k].top",
+        "{v}.x IN REMOTE levels[{v}.k].known",
+        "REMOTE levels[2].top < {v}.x",
+    )
+    patterns = (
+        "SEQ(A a, B+ b UNTIL {b})",
+        "SEQ(A a, B* b UNTIL {b}, C d)",
+        "SEQ(A a, AND(B+ b UNTIL {b}, C d))",
+        "SEQ(A a, NOT B+ c UNTIL {c}, C b)",
+        "SEQ(A a, NOT (B d; C+ c UNTIL {c}), A b)",
+        "SEQ(A a, B+ b) WHERE sum(REMOTE levels[b.k].top) > a.x",
+        "SEQ(A a, B+ b) WHERE max(REMOTE levels[b.k].top) > b.x AND REMOTE pairs[1, 2] > 0",
+    )
+    n_matches = 0
+    for pattern in patterns:
+        b, c = (random.choice(conditions).format(v=name) for name in "bc")
+        returned = "REMOTE levels[a.k].top AS top, sum(REMOTE levels[b.k].top) AS total"
+        bound = bound_to(f"PATTERN {pattern.format(b=b, c=c)} WITHIN 6 s POLICY {policy} RETURN {returned}")
+        road = EngineRoad(bound)
+        for _ in range(4):
+            rows = (
+                (random.choice("ABBCC"), at, random.choice((None, 0, 1, 2)), "a", random.choice((1, 2, 3)))
+                for at in range(1, 7)
+            )
+            events = stream(("A", 0, 1, "a", 1), *rows)
+            expected = oracle_answers(bound, events, STORES)
+            assert same(road.answers(events), expected), bound.text
+            n_matches += len(expected)
+    assert n_matches
 
 
 def test_a_store_without_a_source_is_refused_with_the_remedy():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -14,10 +15,11 @@ from cepheid.compiler.columnwise.python_values import column_from, python_values
 from cepheid.compiler.vector import Resolve, evaluate
 from cepheid.errors import DataError
 from cepheid.events.arrow_types import arrow_type
-from cepheid.events.column import AnyColumn, ArrowColumn, Column, all_absent
+from cepheid.events.column import AnyColumn, ArrowColumn, BoolArray, Column, all_absent
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bound import BoundQuery, Store
-from cepheid.language.tree import Expression, Remote, children
+from cepheid.language.structure import patterns
+from cepheid.language.tree import Aggregate, Expression, Remote, Repeat, children, walk
 from cepheid.ports.stores import AsksStore, Element, Key
 
 MOST_ELEMENTS: Final = 1 << 20
@@ -135,9 +137,9 @@ class RemoteData:
     """The elements of all stores that a query reads."""
 
     def __init__(self, bound: BoundQuery) -> None:
-        """Know nothing. A store is looked at when it is first read."""
+        """Know nothing but what others know that ask the same sources: each answer is given to all of a run."""
         self._bound = bound
-        self._stores: dict[str, Elements] = {}
+        self._stores = {name: Elements(bound.catalog.stores[name]) for name in _stores_read(bound)}
 
     def of(self, name: str) -> Elements:
         """What is known of a store.
@@ -166,6 +168,8 @@ class RemoteData:
                 return found
             elements, key = self.of(expression.store), self._key(expression, resolve)
             return [] if key is None or elements.knows(key) else [(elements, key)]
+        if isinstance(expression, Aggregate):
+            return []  # what is aggregated was looked up before
         found = []
         for child in children(expression):
             found += [one for one in self.unknown(child, resolve) if one not in found]  # type: ignore[arg-type]
@@ -183,16 +187,49 @@ class RemoteData:
             for elements, key in unknown:
                 elements.wait(key)
 
+    def looked_up(self, node: Remote, resolve: Resolve, n: int) -> AnyColumn:
+        """What a look-up gives in each of n rows; answers are waited for.
+
+        Args:
+            node: the look-up.
+            resolve: gives the columns of n rows that its key reads.
+            n: how many.
+
+        Raises:
+            DataError: a store gives up, or a value is not of the declared type.
+        """
+        keys = self._keys(node, resolve, n)
+        elements = self.of(node.store)
+        different = list(dict.fromkeys(key for key in keys if key is not None))
+        elements.ask(different)
+        for key in different:
+            elements.wait(key)
+        values = [None if key is None else self._value(node, key) for key in keys]
+        absent = np.array([key is None for key in keys], np.bool_)
+        return _columns(values, self._type(node), f"the store {node.store}", absent if absent.any() else None)
+
     def column(self, node: Remote, resolve: Resolve) -> AnyColumn:
         """What a look-up gives whose element is known, as a column of one row.
 
         Raises:
             DataError: the value is not of the declared type.
         """
-        dtype = self._bound.types[node]
+        dtype = self._type(node)
         key = self._key(node, resolve)
         if key is None:
             return _absent_column(dtype)
+        return _columns([self._value(node, key)], dtype, f"the store {node.store}", None)
+
+    def _type(self, node: Remote) -> DataType:
+        """As the store declares it: bind has not seen look-ups whose key is an attribute of any event."""
+        fields = self._bound.catalog.stores[node.store].fields
+        dtype: DataType | None = fields[node.path[0] if node.path else ""]
+        for name in node.path[1:]:
+            dtype = None if dtype is None else dtype.field(name)
+        assert dtype is not None, "bind has looked at the path"
+        return dtype
+
+    def _value(self, node: Remote, key: Key) -> object:
         value: object = self.of(node.store).of(key)
         origin = f"the store {node.store}"
         for name in node.path:
@@ -202,30 +239,55 @@ class RemoteData:
                     remedy="let it give a mapping of fields, or None where it has no element",
                 )
             value = None if value is None else value.get(name)
-        return _column(value, dtype, origin)
+        return value
 
     def _key(self, node: Remote, resolve: Resolve) -> Key | None:
         """The key of a look-up in one row; None where a part of it is absent."""
-        parts: list[object] = []
+        return self._keys(node, resolve, 1)[0]
+
+    def _keys(self, node: Remote, resolve: Resolve, n: int) -> list[Key | None]:
+        """The same in each of n rows."""
+        absent = np.zeros(n, np.bool_)
+        parts: list[list[object]] = []
         for part, dtype in zip(node.key, self.of(node.store).store.key, strict=True):
-            column = evaluate(part, resolve, 1, self._bound.catalog.functions)
+            column = evaluate(part, resolve, n, self._bound.catalog.functions)
             assert isinstance(column, Column), "bind lets only scalars be keys"
-            if column.absent is not None and column.absent[0]:
-                return None
-            parts += python_values(as_type(column, dtype))
-        return tuple(parts)
+            if column.absent is not None:
+                absent |= column.absent
+            parts.append(python_values(as_type(column, dtype)))
+        return [None if gone else key for gone, key in zip(absent.tolist(), zip(*parts, strict=True), strict=True)]
 
 
-def _column(value: object, dtype: DataType, origin: str) -> AnyColumn:
+def _stores_read(bound: BoundQuery) -> list[str]:
+    """The stores with a source that a query reads, each once."""
+    loops = (part for part in patterns(bound.pattern) if isinstance(part, Repeat) and part.until is not None)
+    roots = [
+        *(conjunct.expression for conjunct in bound.conjuncts),
+        *(loop.until for loop in loops if loop.until is not None),
+        *(returned.expression for returned in bound.returns),
+    ]
+    names = dict.fromkeys(node.store for root in roots for node in walk(root) if isinstance(node, Remote))
+    return [name for name in names if bound.catalog.stores[name].source is not None]
+
+
+def _columns(values: Sequence[object], dtype: DataType, origin: str, absent: BoolArray | None) -> AnyColumn:
+    """Values as a column; where they are absent they are None."""
     if dtype.kind not in (Kind.SET, Kind.LIST):
-        return column_from([value], dtype, origin)
+        column = column_from(values, dtype, origin)
+        return column if absent is None else replace(column, absent=absent)
+    members = [_members(value, dtype, origin) for value in values]
+    if absent is not None:
+        members = [None if gone else one for one, gone in zip(members, absent.tolist(), strict=True)]
+    return ArrowColumn(pa.array(members, arrow_type(dtype)), dtype, absent)
+
+
+def _members(value: object, dtype: DataType, origin: str) -> list[object] | None:
+    """The elements of a list or a set; a missing set is empty."""
     assert dtype.element is not None
     if value is None:
-        if dtype.kind is Kind.LIST:
-            return ArrowColumn(pa.nulls(1, arrow_type(dtype)), dtype)
-        value = ()
+        return None if dtype.kind is Kind.LIST else []
     try:
-        members = list(value)  # type: ignore[call-overload]
+        members: list[object] | None = list(value)  # type: ignore[call-overload]
     except TypeError:
         members = None
     if members is None or isinstance(value, str):
@@ -234,7 +296,7 @@ def _column(value: object, dtype: DataType, origin: str) -> AnyColumn:
             remedy=f"let it give a {dtype}, or declare the type that it gives",
         )
     column_from(members, dtype.element, origin)  # each is of the type
-    return ArrowColumn(pa.array([members], arrow_type(dtype)), dtype)
+    return members
 
 
 def _absent_column(dtype: DataType) -> AnyColumn:
