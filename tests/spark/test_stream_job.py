@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
+import os
+import re
+import signal
+import socket
+import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,3 +121,95 @@ def test_files_as_they_come(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(JOB.replace('format = "jsonl"', 'format = "csv"'))
     with pytest.raises(JobError, match="a source of another form"):
         run_stream(load(tmp_path / "job.toml"), print, print)
+
+
+@pytest.mark.slow
+def test_csv_files_as_they_come(spark: SparkSession, tmp_path: Path) -> None:
+    job = JOB.replace('format = "jsonl"', 'format = "csv"\ntime_format = "%d.%m.%Y %H:%M"')
+    (tmp_path / "job.toml").write_text(job + "\n[source.csv]\ndelimiter = ';'\n")
+    header = "card;amount;ts;kind"
+    write(
+        tmp_path / "in",
+        "a.csv",
+        [header, "c1;5;01.05.2024 10:00;Txn", "c1;;01.05.2024 10:01;Denied", "c2;x;01.05.2024 10:02;Txn", "c2"],
+    )
+    # The columns of a file are told by its header, and one that lacks some is no guess.
+    write(
+        tmp_path / "in", "b.csv", ["kind;ts;note;amount;card", "Txn;01.05.2024 10:02;?;6;c1", ";01.05.2024 10:03;;1;"]
+    )
+    write(tmp_path / "in", "c.csv", ["card;sum;ts;kind", "c1;7;01.05.2024 10:00;Txn"])
+    write(tmp_path / "in", "d.csv", [header, "c9;1;01.05.2024 11:00;Txn"])
+    report = run_stream(load(tmp_path / "job.toml"), print, print)
+    assert (report.totals.n_events, report.totals.n_rejected) == (4, 4)
+    assert read(tmp_path / "found") == [{"card": "c1", "amount": 6.0}]
+    bad = sorted((Path(row["place"]).name, row["column"], row["reason"]) for row in read(tmp_path / "bad"))
+    assert bad == [
+        ("a.csv:4", "amount", "not a float"),
+        ("a.csv:5", None, "the number of fields is 1, not 4"),
+        ("b.csv", "kind", "no kind"),
+        ("c.csv", None, "the file has no column 'amount', which is declared; its columns are: card, sum, ts, kind"),
+    ]
+
+
+PORTS = """
+[[source]]
+kind = "rate"
+rows_per_s = 5
+event = "Tick"
+
+[[source]]
+kind = "socket"
+port = {port}
+event = "Line"
+time = "timestamp"
+order = ["value"]
+columns = {{ value = "int" }}
+
+[query]
+text = "PATTERN SEQ(Tick t, Line a) WITHIN 1 minute RETURN t.value AS tick, a.value AS line"
+
+[sink]
+path = "found"
+
+[rejected]
+path = "bad"
+
+[stream]
+checkpoint = "checkpoint"
+watermark = "0 s"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_port_and_a_clock_until_a_signal(spark: SparkSession, tmp_path: Path) -> None:
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        (tmp_path / "job.toml").write_text(PORTS.format(port=server.getsockname()[1]))
+
+        def send() -> None:
+            connection, _ = server.accept()
+            with connection:
+                for number in itertools.count():
+                    told = json.dumps({"timestamp": datetime.now(UTC).isoformat(), "value": number})
+                    with contextlib.suppress(OSError):
+                        connection.sendall(f"{told}\nnope\n".encode())
+                    if ended.wait(0.2):
+                        break
+
+        sender = threading.Thread(target=send)
+        sender.start()
+
+        def say(line: str) -> None:
+            if (found := re.search(r"([\d,]+) match", line)) and found[1] != "0":
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        try:
+            report = run_stream(load(tmp_path / "job.toml"), say, print)
+        finally:
+            ended.set()
+            sender.join()
+    assert report.stopped
+    assert report.totals.n_matches >= 1
+    assert all(row["tick"] >= 0 and row["line"] >= 0 for row in read(tmp_path / "found"))
+    assert {row["raw"] for row in read(tmp_path / "bad")} == {"nope"}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from cepheid.connectors.csv_files import CsvOptions
 from cepheid.engine.settings import MAX_PARTIAL_MATCHES, OnCap, Settings
 from cepheid.job.output_model import (
     AnyOutput,
@@ -64,6 +65,12 @@ class CsvSection(Section):
     names: list[Name] = []
     null: list[str] = [""]
     encoding: Annotated[str, AfterValidator(_encoding)] = "utf-8"
+
+    @property
+    def options(self) -> CsvOptions:
+        """The same for who reads them."""
+        names, null = tuple(self.names), tuple(self.null)
+        return CsvOptions(self.delimiter, self.quote, self.header, names, null, self.encoding)
 
     @model_validator(mode="after")
     def _names_without_header(self) -> CsvSection:

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.connectors.column_types import column_type
-from cepheid.connectors.csv_files import CsvOptions
 from cepheid.connectors.files import FileSource, FileTable, read_files
 from cepheid.connectors.locations import is_listed
 from cepheid.connectors.places import places
@@ -294,7 +293,6 @@ def _placed(found: Found, events: Events) -> Any:
 
 
 def _file_source(job: Job, section: SourceSection) -> FileSource:
-    csv = section.csv
     return FileSource(
         paths=job.paths_of(section),
         format=section.format,
@@ -302,7 +300,7 @@ def _file_source(job: Job, section: SourceSection) -> FileSource:
         time=section.time,
         time_unit=section.time_unit,
         time_format=section.time_format,
-        csv=CsvOptions(csv.delimiter, csv.quote, csv.header, tuple(csv.names), tuple(csv.null), csv.encoding),
+        csv=section.csv.options,
     )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepheid.connectors.column_types import Form, column_type
+from cepheid.connectors.column_types import ColumnType, Form, column_type
 from cepheid.connectors.locations import list_files
+from cepheid.connectors.whole_files import CsvBytes
 from cepheid.events.arrow_types import data_type
 from cepheid.events.schema import Schema
 from cepheid.events.types import TEXT, DataType
@@ -25,11 +26,25 @@ def declared_fields(
     source: SourceSection | KafkaSourceSection | SocketSourceSection | DeltaSourceSection,
 ) -> dict[str, Any]:
     """The fields that a source reads, with their Arrow types: those declared, the time and the type."""
+    return {name: _UTC if kind.form is Form.TIMESTAMP else kind.arrow for name, kind in _columns(source).items()}
+
+
+def _columns(
+    source: SourceSection | KafkaSourceSection | SocketSourceSection | DeltaSourceSection,
+) -> dict[str, ColumnType]:
     columns = {name: column_type(text) for name, text in source.columns.items()}
     columns.setdefault(source.time, column_type("timestamp" if source.time_unit is None else "int"))
     if source.type is not None:
         columns.setdefault(source.type, column_type("text"))
-    return {name: _UTC if kind.form is Form.TIMESTAMP else kind.arrow for name, kind in columns.items()}
+    return columns
+
+
+def csv_bytes(source: SourceSection) -> CsvBytes:
+    """What reads the CSV files of a source that is a stream."""
+    columns = _columns(source)
+    if source.time_format is not None:
+        columns[source.time] = column_type("timestamp", source.time_format)
+    return CsvBytes(columns, source.csv.options)
 
 
 def declared_schema(job: Job) -> Schema:

@@ -10,7 +10,7 @@ from cepheid.errors import JobError
 from cepheid.job.load import Job
 from cepheid.job.model import SourceSection
 from cepheid.job.stream_model import DeltaSourceSection, KafkaSourceSection, RateSourceSection, SocketSourceSection
-from cepheid.job.stream_schema import Source, declared_fields
+from cepheid.job.stream_schema import Source, csv_bytes, declared_fields
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,11 @@ def _read(job: Job, source: Source, number: int, session: Any) -> Any:
         paths = job.paths_of(source)
         if source.format == "parquet":
             return read_parquet_files(session, paths, required=required)
+        if source.format == "csv":
+            from cepheid.spark.whole_files import read_whole_files
+
+            declared = fields_of(declared_fields(source))
+            return read_whole_files(session, paths, csv_bytes(source), declared, required=required)
         return read_json_files(session, paths, fields_of(declared_fields(source)), required=required)
     if isinstance(source, DeltaSourceSection):
         from cepheid.spark.delta import read_delta
@@ -130,11 +135,15 @@ def _require_streamable(job: Job, source: SourceSection, number: int) -> None:
         span = job.place("source", key)
         return JobError(message, remedy=remedy, text=job.text if span else None, span=span, origin=job.origin)
 
-    if source.format not in ("jsonl", "parquet"):
+    if source.format not in ("jsonl", "csv", "parquet"):
         raise refuse(
             "format",
-            "a stream of files reads JSON lines and Parquet, and its format must be said",
-            'add: format = "jsonl", or format = "parquet"',
+            "a stream of files reads CSV, JSON lines and Parquet, and its format must be said",
+            'add: format = "csv", format = "jsonl", or format = "parquet"',
         )
-    if source.time_format is not None:
-        raise refuse("time_format", "a stream reads times in ISO 8601 or as numbers", "leave time_format out")
+    if source.time_format is not None and source.format != "csv":
+        raise refuse(
+            "time_format",
+            "a stream of JSON lines or Parquet reads times in ISO 8601 or as numbers",
+            "leave time_format out",
+        )

@@ -74,7 +74,7 @@ def run_stream(
         rows, split = _wired(job, asked, session, parameters)
         batches = _Batches(split, asked.matches, writers_of(job, asked, split.columns, UNREAD_COLUMNS), telemetry)
         say(_where(resumed(checkpoint), checkpoint))
-        return _watched(job, session, rows, batches, telemetry, checkpoint)
+        return _watched(job, session, rows, batches, telemetry, checkpoint, say)
     finally:
         if metrics is not None:
             metrics.close()
@@ -108,6 +108,7 @@ def _config(job: Job) -> dict[str, str]:
     kinds = {job.model.sink.kind, *(source.kind for source in job.model.source)}
     return {
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.adaptive.enabled": "false",  # it is not for streams, and Spark says so at each start
         # A batch that failed is planned again by the next run; what is older serves nobody.
         "spark.sql.streaming.minBatchesToRetain": "20",
         **together(kafka_config(given) if "kafka" in kinds else {}, delta_config(given) if "delta" in kinds else {}),
@@ -206,7 +207,13 @@ class _Batches:
 
 
 def _watched(
-    job: Job, session: Any, rows: Any, batches: _Batches, telemetry: Telemetry, checkpoint: Path
+    job: Job,
+    session: Any,
+    rows: Any,
+    batches: _Batches,
+    telemetry: Telemetry,
+    checkpoint: Path,
+    say: Callable[[str], None],
 ) -> StreamReport:
     from cepheid.spark.stream_query import Progress, StreamRun
     from cepheid.spark.stream_rows import counts_of
@@ -229,7 +236,12 @@ def _watched(
         trigger=_trigger(stream.trigger),
         name=Path(job.origin).stem,
     )
-    with stopping(run.stop) as asked:
+
+    def stop() -> None:
+        run.stop()
+        say("stopping: the batch at hand is finished, and the next is not begun; a second signal ends the job at once")
+
+    with stopping(stop) as asked:
         run.wait(telemetry.look)
     return StreamReport(telemetry.totals, asked.is_set())
 

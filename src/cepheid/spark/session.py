@@ -22,6 +22,9 @@ LEAST_JAVA = 17
 ARROW_BATCH_ROWS = 64_000
 """Rows in one batch on their way to a Python worker; Spark's own default is 10,000."""
 
+_LOGGING = Path(__file__).resolve().with_name("log4j2.properties")
+"""How Spark's log is written: warnings, without those that come on every machine."""
+
 _INSTALL = (
     f"install a Java {LEAST_JAVA} or newer (for instance the package openjdk-17-jre-headless) and set JAVA_HOME to it"
 )
@@ -65,7 +68,7 @@ def local_session(
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"{app_name}-warehouse"),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.log.level": "WARN",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     }
     if memory is not None:
         settings["spark.driver.memory"] = memory

@@ -54,7 +54,7 @@ def read_json_files(
         try:
             texts = session.readStream.text(path)
         except AnalysisException as error:
-            raise _no_folder(path, error) or error from None
+            raise no_folder(path, error) or error from None
         lines.append(texts.select(F.col("_metadata.file_path").alias(FILE), F.col(_VALUE)))
     every = reduce(DataFrame.union, lines)
     return parse_json(every.where(F.trim(_VALUE) != ""), _VALUE, schema, required=tuple(required))
@@ -77,7 +77,7 @@ def read_parquet_files(session: SparkSession, paths: Sequence[str], *, required:
             schema = session.read.parquet(path).schema
             frames.append(session.readStream.schema(schema).parquet(path))
         except AnalysisException as error:
-            raise _no_folder(path, error) or error from None
+            raise no_folder(path, error) or error from None
     return whole_rows(reduce(DataFrame.unionByName, frames), required)
 
 
@@ -152,7 +152,8 @@ def whole_rows(rows: DataFrame, required: Sequence[str]) -> Read:
     return Read(rows.where(whole), rejected)
 
 
-def _no_folder(path: str, error: AnalysisException) -> SetupError | None:
+def no_folder(path: str, error: AnalysisException) -> SetupError | None:
+    """What it means that Spark cannot read a folder; None where that is not known."""
     match error.getCondition():
         case "PATH_NOT_FOUND":
             return SetupError(f"there is no folder {path}", remedy="correct the path, or make the folder")

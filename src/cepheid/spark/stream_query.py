@@ -20,6 +20,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
+from cepheid.spark.quiet import end_silence, silence
 from cepheid.spark.stream_failures import explained, in_words
 
 LONGEST_STOP_S = 30.0
@@ -149,6 +150,7 @@ class StreamRun:
         self._write = write
         self._failure: BaseException | None = None
         self._session = session
+        end_silence(session)
         self._listener = _Listener(told)
         session.streams.addListener(self._listener)
         writer = rows.writeStream.foreachBatch(self._batch).option("checkpointLocation", checkpoint).queryName(name)
@@ -175,6 +177,7 @@ class StreamRun:
         try:
             while self._query.isActive:
                 if self._stopping.is_set() and self._is_between_batches():
+                    silence(self._session)
                     self._query.stop()
                     break
                 self._stopping.wait(_LOOK_S) if not self._stopping.is_set() else time.sleep(0.05)
