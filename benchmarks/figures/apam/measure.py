@@ -79,11 +79,11 @@ class Measurements:
 
 def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     """Measure an experiment."""
-    n, n_times, seeds = (80_000, 1, range(3)) if quick else (100_000, 2, range(5))
+    n, n_times, seeds = (80_000, 2, range(3)) if quick else (100_000, 2, range(5))
     stream = prepared(experiment, n, seed=experiment.number)
     choice = Choice(stream)
     decision = choice.at(1_000.0, by_model=True)
-    services = {one.plan: measuring.measured(stream, one.plan, n_times) for one in decision.estimates}
+    services = measuring.measured(stream, [one.plan for one in decision.estimates], n_times)
     lazy = next(plan for plan in services if plan.startswith("/"))
     eager_s = services[EAGER].mean_s
     rates = [u / eager_s for u in (UTILIZATIONS_QUICK if quick else UTILIZATIONS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -125,6 +126,8 @@ def show_report(report: Report) -> None:
         )
     if (slack := report.slack_report) is not None and slack.mean_slack_us is not None:
         console.print(str(Closed(slack.n_windows, slack.n_missed, slack.mean_slack_us)))
+    for said, n in Counter(map(str, report.decisions)).items():
+        console.print(escape(said if n == 1 else f"{n} tasks: {said}"), style="dim")
     for what, path in (("matches", report.sink), ("rejected", report.rejected_sink), ("late", report.late_sink)):
         if path is not None:
             console.print(f"{what}: {escape(str(path))}")

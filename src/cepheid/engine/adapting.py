@@ -69,6 +69,7 @@ class Adapting:
         """
         self.plan = EAGER
         self.decisions: deque[Decision] = deque(maxlen=MOST_DECISIONS)
+        self._untold: deque[Decision] = deque(maxlen=MOST_DECISIONS)
         self._chooser = chooser
         self._bound: BoundQuery = compiled.automaton.bound
         self._sampler = Sampler(compiled)
@@ -84,6 +85,12 @@ class Adapting:
             seen: the last of them, and how many they were.
         """
         self._sampler.add(*seen)
+
+    def take_untold(self) -> list[Decision]:
+        """The decisions since this was called before."""
+        told = list(self._untold)
+        self._untold.clear()
+        return told
 
     def remembered(self) -> dict[str, Any]:
         """What a snapshot keeps, as JSON can say it: the plan, and what was learned of the stream."""
@@ -122,6 +129,7 @@ class Adapting:
         if decision is None:
             return None
         self.decisions.append(decision)
+        self._untold.append(decision)
         if not decision.switches:
             return None
         compiled = prepare(self._bound, evaluation=asked_for(self._bound, decision.plan))
@@ -138,7 +146,9 @@ def run_chosen(bound: BoundQuery, batch: EventBatch, *, work: Work | None = None
     """As `engine.session.run`, with a plan that is chosen where that is asked for."""
     if settings.evaluation != ADAPTIVE:
         return run(bound, batch, work=work, settings=settings)
-    compiled, _ = decided(prepare(bound), batch, settings)
+    compiled, decision = decided(prepare(bound), batch, settings)
+    if work is not None:
+        work.decision = decision
     return run_plan(compiled, batch, work=work, settings=settings.eager)
 
 

@@ -20,7 +20,10 @@ CLOSED = "closed"
 HELD = "held"
 """The output of a stream that tells what it holds."""
 
-STREAM_NAMES = (*NAMES, LATE, CLOSED, HELD)
+PLANS = "plans"
+"""The output of a stream that tells what was decided on its evaluation plan."""
+
+STREAM_NAMES = (*NAMES, LATE, CLOSED, HELD, PLANS)
 
 SLACK_NAMES = (*NAMES, LATE, CLOSED)
 """The outputs of a table whose events may come late."""
@@ -51,6 +54,8 @@ class Outputs:
         held: of a stream on Spark, what each bucket of keys holds after a micro-batch in which it was called, for
             who watches the stream: ``bucket``; ``n_late`` events of the micro-batch that came too late;
             ``n_waiting`` events that wait for the watermark; ``n_partial_matches``; ``n_bytes``.
+        plans: of a stream on Spark with ``evaluation="adaptive"``, what each bucket decided on its evaluation plan,
+            with the numbers that led to it (`cepheid.engine.decided_plans.PLAN_COLUMNS`).
     """
 
     matches: Any = None
@@ -59,6 +64,7 @@ class Outputs:
     late: Any = None
     closed: Any = None
     held: Any = None
+    plans: Any = None
 
 
 def asked_outputs(outputs: str | Collection[str], known: tuple[str, ...] = NAMES) -> frozenset[str]:

@@ -35,6 +35,7 @@ from cepheid.plan.build import build
 from cepheid.plan.evaluation import ADAPTIVE, Evaluation, asked_for
 from cepheid.plan.lazy import build_lazy
 from cepheid.plan.postponing import waits_for_answers
+from cepheid.ports.evaluation import Decision
 from cepheid.ports.pairs import PairPolicy, Wanted
 from cepheid.ports.postponing import PostponingPolicy
 
@@ -55,6 +56,7 @@ class Work:
         null_key_positions: events with NULL in SAME, which are in no partition; int64.
         n_postponed: conditions that waited for an answer of a remote store while partial matches went on.
         n_waited: how often all waited for one, though the plan postpones.
+        decision: what was decided on the evaluation plan; None where there was nothing to choose.
     """
 
     n_events: int = 0
@@ -66,6 +68,7 @@ class Work:
     null_key_positions: NDArray[np.int64] | None = None
     n_postponed: int = 0
     n_waited: int = 0
+    decision: Decision | None = None
 
     @property
     def n_null_key(self) -> int:

@@ -315,6 +315,10 @@ class Stream:
         """What was decided on the evaluation plan, the last times."""
         return () if self.adapting is None else tuple(self.adapting.decisions)
 
+    def take_untold(self) -> list[tuple[str | None, Decision]]:
+        """The decisions since this was called before; None stands for the name of the query."""
+        return [] if self.adapting is None else [(None, decision) for decision in self.adapting.take_untold()]
+
     def runs(self, singles: OneByOne) -> bool:
         """Whether what takes single events does it with the plan as it is now."""
         return singles.compiled is self._stages[-1].session.compiled

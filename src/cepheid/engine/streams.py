@@ -133,6 +133,10 @@ class Streams:
         """What was decided on the evaluation plans, the last times for each query, one query after the other."""
         return tuple(decision for stream in self._streams.values() for decision in stream.decisions)
 
+    def take_untold(self) -> list[tuple[str | None, Decision]]:
+        """The decisions since this was called before, with the names of their queries."""
+        return [(name, one) for name, stream in self._streams.items() for _, one in stream.take_untold()]
+
     @property
     def n_dropped(self) -> int:
         """Partial matches that a cap made it forget, of all queries."""

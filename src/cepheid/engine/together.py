@@ -16,6 +16,7 @@ from cepheid.errors import CepheidError
 from cepheid.events.batch import EventBatch
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.evaluation import asked_for
+from cepheid.ports.evaluation import Decision
 
 FEWEST = 10_000
 """Where there are fewer events, counted once for each query, they are not worth the loading of kernels, 1 ms in all."""
@@ -71,6 +72,7 @@ class Together:
         self._found: dict[str, Found] = {}
         self._streams: dict[str | None, _Stream] = {}
         self._batch = batch
+        self._decisions: dict[str, Decision | None] = {}
 
     def run(self, name: str) -> Found:
         """The matches of a query.
@@ -93,7 +95,7 @@ class Together:
         elif None not in self._streams:
             self._streams[None] = self._stream(None, self._batch)
         stream = self._streams[source]
-        work, routed = Work(), stream.routed(name)
+        work, routed = Work(decision=self._decisions.get(name)), stream.routed(name)
         compiled = stream.plans.pop(name)
         if name in self._timed_out:
             matches, left = run_outputs(compiled, stream.events, work=work, routed=routed, settings=self._settings)
@@ -108,7 +110,8 @@ class Together:
         if name in self._timed_out:
             return prepare(bound, timed_out=True)
         compiled = prepare(bound, evaluation=asked_for(bound, self._settings.evaluation))
-        return decided(compiled, events, self._settings)[0]
+        compiled, self._decisions[name] = decided(compiled, events, self._settings)
+        return compiled
 
     def _stream(self, source: str | None, events: EventBatch) -> _Stream:
         """The events of a source, and all queries over them."""

@@ -20,6 +20,9 @@ from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
 from cepheid.job.slack_section import SlackSection
+from cepheid.plan.evaluation import ADAPTIVE
+from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
+from cepheid.ports.evaluation import Decision
 from cepheid.query import Query, QuerySet, catalog_with
 
 
@@ -37,6 +40,7 @@ class Found:
         timed_out: an Arrow table of what timed out, or None where it was not asked for.
         late: an Arrow table of the events that came too late; None where none can.
         slack_report: what the slack policy of the job did; None without one.
+        decisions: what was decided on evaluation plans; on Spark by each task, in no particular order.
     """
 
     matches: Any
@@ -48,6 +52,7 @@ class Found:
     timed_out: Any = None
     late: Any = None
     slack_report: SlackReport | None = None
+    decisions: tuple[Decision, ...] = ()
 
 
 MAIN = "[query]"
@@ -110,7 +115,8 @@ def match_local(
     rejected = _as_rejected(result.rejected, _raw_events(tables, rows))
     found = {name: results[name].matches for name in others}
     found_all = Found(result.matches, result.n_matches, rejected, rows, result.n_null_key, found, result.timed_out)
-    return replace(found_all, late=result.late, slack_report=result.slack_report)
+    decisions = tuple(one.work.decision for one in results.values() if one.work.decision is not None)
+    return replace(found_all, late=result.late, slack_report=result.slack_report, decisions=decisions)
 
 
 def _asked(query: Query, named: Mapping[str, Query], others: Sequence[str]) -> tuple[QuerySet, dict[str, Query]]:
@@ -184,8 +190,13 @@ def match_spark(
     """
     from cepheid.spark.detect import detect
     from cepheid.spark.session import local_session
+    from cepheid.spark.told_decisions import TellingChoosers
 
     session = local_session("cepheid-job")
+    telling = None
+    if settings.evaluation == ADAPTIVE:
+        telling = TellingChoosers.of(settings.chooser or AdaptiveEvaluation, session.sparkContext)
+        settings = replace(settings, chooser=telling)
     numbered = _numbered(tables) if not schema.order else dict(tables)
     frames = {name: session.createDataFrame(_in_utc(table)) for name, table in numbered.items()}
     asked, rest = _asked(query, named or {}, others)
@@ -212,7 +223,10 @@ def match_spark(
             outputs = detect(given, query, **{**options, "parameters": own}, queries=named, outputs="timed_out")
         left = _in_utc(_without_row(outputs.timed_out.toArrow()))
     matches = found.pop(MAIN)
-    return Found(matches, len(matches), *_rejected_of(tables, schema), others=found, timed_out=left)
+    decisions = () if telling is None else telling.decisions
+    return Found(
+        matches, len(matches), *_rejected_of(tables, schema), others=found, timed_out=left, decisions=decisions
+    )
 
 
 _ROW = "#row"

@@ -41,6 +41,8 @@ class PrometheusMetrics:
         self._state = gauge("state_bytes", "Bytes of the state as Spark keeps it")
         self._watermark = gauge("watermark_seconds", "The watermark, in seconds since 1970")
         self._latency = gauge("latency_seconds", "From a match's last event until it is written", "quantile")
+        self._decisions = counter("plan_decisions", "Decisions on evaluation plans, whether or not they changed one")
+        self._switches = counter("plan_switches", "Changes of an evaluation plan, by the new one", "query", "plan")
         self._seconds = gauge("batch_seconds", "How long the last batch took")
         self._number = gauge("batch_number", "The number of the last batch")
         try:
@@ -58,6 +60,10 @@ class PrometheusMetrics:
         self._late.inc(written.n_late)
         self._rejected.inc(written.n_rejected)
         self._batches.inc()
+        self._decisions.inc(len(written.plans))
+        for one in written.plans:
+            if one.switched:
+                self._switches.labels(one.query, one.plan).inc()
         self._waiting.set(totals.n_waiting)
         self._partial.set(totals.n_partial_matches)
         self._held.set(totals.held_bytes)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cepheid.engine.slack import SlackReport
+from cepheid.ports.evaluation import Decision
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Report:
         n_late: events that came too late; None where none can.
         late_sink: the file of those, or None.
         slack_report: what the slack policy of the job did; None without one.
+        decisions: what was decided on evaluation plans, where they are chosen; on Spark, of each task.
     """
 
     n_events: int
@@ -70,6 +72,7 @@ class Report:
     n_late: int | None = None
     late_sink: Path | None = None
     slack_report: SlackReport | None = None
+    decisions: tuple[Decision, ...] = ()
 
     @property
     def seconds(self) -> float:

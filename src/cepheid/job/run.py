@@ -175,6 +175,7 @@ def run(
         n_late=None if found.late is None else len(found.late),
         late_sink=late_sink,
         slack_report=found.slack_report,
+        decisions=found.decisions,
         warnings=(
             *_warnings(events, found, rejected, rejected_sink),
             *_why_none(job, events, values, found),

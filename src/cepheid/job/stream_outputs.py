@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cepheid.connectors.locations import is_listed
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
 from cepheid.errors import JobError
 from cepheid.job.engines import MAIN
 from cepheid.job.load import Job
@@ -16,6 +16,7 @@ from cepheid.job.model import decisions_section
 from cepheid.job.output_model import RejectedSection
 from cepheid.job.stream_model import KafkaRejectedSection
 from cepheid.job.stream_sinks import FolderWriter, RowOutput, Writer, match_writer, row_writer
+from cepheid.plan.evaluation import ADAPTIVE
 from cepheid.query import Query, QuerySet
 
 
@@ -56,6 +57,8 @@ def asked_of(job: Job) -> Asked:
         outputs.append(REJECTED)
     if model.slack is not None:
         outputs.append(CLOSED)
+    if model.settings.settings.evaluation == ADAPTIVE:
+        outputs.append(PLANS)
     own = replace(job.query, identified=True)
     if not job.sinks:
         return Asked(own, job.named, tuple(outputs))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cepheid.engine.outputs import PLANS
 from cepheid.errors import JobError
 from cepheid.job.checkpoint import Resumed, require_same, resumed
 from cepheid.job.load import Job
@@ -18,7 +19,7 @@ from cepheid.job.section import length_us
 from cepheid.job.stream_outputs import Asked, asked_of, require_places, writers_of
 from cepheid.job.stream_sinks import Writer
 from cepheid.job.stream_sources import Streams, name_of, streams_of, type_column
-from cepheid.job.telemetry import QUANTILES, Batch, Closed, Held, Telemetry, Totals, Written
+from cepheid.job.telemetry import QUANTILES, Batch, Closed, Decided, Held, Telemetry, Totals, Written
 from cepheid.language.printer import print_query
 
 
@@ -191,6 +192,7 @@ class _Batches:
             if "closed" in columns:
                 told = closed_of(rows_of(rows, "closed", columns["closed"]))
                 self.closed.update({bucket: Closed(*figures) for bucket, figures in told.items()})
+            plans = _plans_of(rows_of(rows, PLANS, columns[PLANS])) if n_rows.get(PLANS) else ()
         finally:
             rows.unpersist()
         self.telemetry.written(
@@ -198,12 +200,23 @@ class _Batches:
             Written(
                 n_matches=sum(n_rows.get(name, 0) for name in self.matches),
                 n_late=sum(bucket.n_late for bucket in summary.buckets),
+                plans=plans,
                 n_rejected=n_rows.get(UNREAD, 0) + n_rows.get("rejected", 0),
                 latency_s=summary.latency_s or None,
                 closed=Closed.of(self.closed.values()) if self.closed else None,
                 held={b.number: Held(b.n_waiting, b.n_partial_matches, b.n_bytes) for b in summary.buckets},
             ),
         )
+
+
+def _plans_of(rows: Any) -> tuple[Decided, ...]:
+    """What was decided on evaluation plans, one bucket after the other."""
+    names = ("bucket", "query", "time_us", "plan", "switched", "told")
+    found = [tuple(row) for row in rows.select(*names).collect()]
+    return tuple(
+        Decided(bucket, query or "", plan, switched, told)
+        for bucket, query, _, plan, switched, told in sorted(found, key=lambda row: (row[0], row[1] or "", row[2]))
+    )
 
 
 def _watched(

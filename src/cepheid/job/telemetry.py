@@ -50,6 +50,29 @@ class Closed:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """A decision on an evaluation plan.
+
+    Attributes:
+        bucket: of whose events.
+        query: of a set, its name; else empty.
+        plan: the plan from now on.
+        switched: it is another one than before.
+        told: all of it in a sentence, with the numbers that led to it.
+    """
+
+    bucket: int
+    query: str
+    plan: str
+    switched: bool
+    told: str
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"bucket {self.bucket}{f', {self.query}' if self.query else ''}: {self.told}"
+
+
+@dataclass(frozen=True)
 class Written:
     """What a batch wrote.
 
@@ -59,6 +82,7 @@ class Written:
             there was no match.
         held: for each bucket that was called: what it holds.
         closed: what the slack policies of all buckets have done in this run and before; None for none.
+        plans: what was decided on evaluation plans.
     """
 
     n_matches: int = 0
@@ -67,11 +91,12 @@ class Written:
     latency_s: tuple[float, ...] | None = None
     held: Mapping[int, Held] = field(default_factory=dict)
     closed: Closed | None = None
+    plans: tuple[Decided, ...] = ()
 
     @property
     def is_something(self) -> bool:
         """There was something to write."""
-        return bool(self.n_matches or self.n_late or self.n_rejected)
+        return bool(self.n_matches or self.n_late or self.n_rejected or self.plans)
 
 
 @dataclass(frozen=True)
@@ -126,6 +151,8 @@ class Totals:
     watermark_s: float | None = None
     latency_s: tuple[float, ...] | None = None
     last_batch: int | None = None
+    n_plan_decisions: int = 0
+    n_plan_switches: int = 0
 
 
 class Metrics(Protocol):
@@ -192,6 +219,9 @@ class Telemetry:
         if n_events_of(batch) or written.is_something or now - self._said_at >= SAY_EVERY_S:
             self._said_at = now
             self._say(line_of(batch, written, self.totals))
+        for one in written.plans:
+            if one.switched:
+                self._say(f"batch {batch.number}, {one}")
         if self._metrics is not None:
             self._metrics.update(self.totals, batch, written)
 
@@ -208,6 +238,8 @@ class Telemetry:
         totals.state_bytes = batch.state_bytes
         totals.latency_s = written.latency_s or totals.latency_s
         totals.last_batch = batch.number
+        totals.n_plan_decisions += len(written.plans)
+        totals.n_plan_switches += sum(one.switched for one in written.plans)
         if batch.watermark is not None:
             totals.watermark_s = _seconds_of(batch.watermark)
 
@@ -260,6 +292,10 @@ def line_of(batch: Batch, written: Written, totals: Totals) -> str:
         parts.append(f"watermark {batch.watermark}")
     if written.closed is not None:
         parts.append(str(written.closed))
+    if written.plans:
+        n_switched = sum(one.switched for one in written.plans)
+        decisions = _several(len(written.plans), "decision on a plan", "decisions on plans")
+        parts.append(f"{decisions}, {_several(n_switched, 'switch', 'switches')}")
     if written.latency_s is not None:
         told = ", ".join(f"p{100 * q:g} {s:.2f} s" for q, s in zip(QUANTILES, written.latency_s, strict=True))
         parts.append(f"latency {told}")

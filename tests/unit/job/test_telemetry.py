@@ -7,7 +7,7 @@ import urllib.request
 import pytest
 
 from cepheid.job.metrics import PrometheusMetrics
-from cepheid.job.telemetry import Batch, Held, Telemetry, Written
+from cepheid.job.telemetry import Batch, Decided, Held, Telemetry, Written
 from tests.ports import free_port
 
 
@@ -90,3 +90,34 @@ def test_figures_for_prometheus():
     assert figures["cepheid_waiting_events"] == "4.0"
     assert figures["cepheid_watermark_seconds"] == "100.0"
     assert figures['cepheid_latency_seconds{quantile="0.95"}'] == "1.0"
+
+
+PLANS = (
+    Decided(3, "", "/c b a", True, "evaluation plan eager -> /c b a; a last event before eager: waits 1.2 ms"),
+    Decided(4, "", "eager", False, "evaluation plan eager stays"),
+)
+
+
+def test_a_change_of_plan_has_a_line_of_its_own_with_the_numbers_that_led_to_it():
+    told = Told("pay")
+    told.batch(7, {"pay": 0}, None, Written(plans=PLANS))
+    assert told.lines == [
+        "batch 7: 0 events, 0 matches; holding 0 partial matches, 0 waiting events, 1,000 bytes of state; "
+        "2 decisions on plans, 1 switch; 0.50 s",
+        "batch 7, bucket 3: evaluation plan eager -> /c b a; a last event before eager: waits 1.2 ms",
+    ]
+    assert (told.telemetry.totals.n_plan_decisions, told.telemetry.totals.n_plan_switches) == (2, 1)
+    assert str(Decided(1, "rare", "eager", False, "stays")) == "bucket 1, rare: stays"
+
+
+def test_prometheus_counts_decisions_and_changes_of_plans():
+    port = free_port()
+    metrics = PrometheusMetrics(port)
+    try:
+        Told("pay", metrics=metrics).batch(0, {"pay": 5}, None, Written(plans=PLANS))
+        with urllib.request.urlopen(f"http://localhost:{port}/metrics", timeout=5) as answer:
+            text = answer.read().decode()
+    finally:
+        metrics.close()
+    assert "cepheid_plan_decisions_total 2.0" in text
+    assert 'cepheid_plan_switches_total{plan="/c b a",query=""} 1.0' in text

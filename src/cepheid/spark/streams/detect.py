@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 from pyspark.sql.streaming.state import GroupStateTimeout
 
+from cepheid.engine.decided_plans import PLAN_COLUMNS
 from cepheid.engine.output_schema import timed_out_schema
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
 from cepheid.engine.settings import Settings
 from cepheid.engine.stream import Stream
 from cepheid.errors import SchemaError
@@ -86,7 +87,7 @@ def detect_stream(
     keys = keys_of(bound, source, infer=not left)
     # Late and rejected events are shown whole, and with FROM the inner query reads what this one does not name.
     # A slack policy reads columns that the query does not.
-    narrow = bound.inner is None and slack is None and outputs <= {MATCHES, HELD}
+    narrow = bound.inner is None and slack is None and outputs <= {MATCHES, HELD, PLANS}
     pruned, (kept,) = batch.pruned(whole, [bound if narrow else replace(bound, returns=())])
     if not narrow:
         kept = bound
@@ -203,6 +204,8 @@ def columns_of_the_stream(events: spark.StructType, outputs: frozenset[str]) -> 
         columns[CLOSED] = batch.declared_schema(CLOSED_COLUMNS)[0]
     if HELD in outputs:
         columns[HELD] = spark.StructType([spark.StructField(name, spark.LongType(), True) for name in HELD_COLUMNS])
+    if PLANS in outputs:
+        columns[PLANS] = batch.declared_schema(PLAN_COLUMNS)[0]
     return columns
 
 

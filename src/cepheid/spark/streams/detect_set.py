@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from cepheid.engine.output_schema import timed_out_schema
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
 from cepheid.engine.settings import Settings
 from cepheid.engine.stream import Stream
 from cepheid.errors import CepheidError, SchemaError
@@ -107,7 +107,9 @@ def detect_stream_set(
     if slack is not None:
         for group in groups:
             slack.watch(*(bounds[name] for name in group.names))  # what cannot be followed is refused now
-    narrow = slack is None and outputs <= {MATCHES, HELD} and all(bound.inner is None for bound in bounds.values())
+    narrow = (
+        slack is None and outputs <= {MATCHES, HELD, PLANS} and all(bound.inner is None for bound in bounds.values())
+    )
     pruned, narrowed = batch.pruned(whole, [b if narrow else replace(b, returns=()) for b in bounds.values()])
     kept = dict(zip(bounds, narrowed, strict=True)) if narrow else dict(bounds)
     texts = () if whole.events.order else texts_of(pruned.events)
@@ -224,7 +226,7 @@ def _columns(
         except CepheidError as error:
             raise error.located(bound.text, bound.origin or name) from None
         for output in told:
-            if output in columns or output in (LATE, REJECTED, CLOSED, HELD):
+            if output in columns or output in (LATE, REJECTED, CLOSED, HELD, PLANS):
                 raise SchemaError(
                     f"two outputs of the stream are called {output!r}", remedy=f"give the query {name!r} another name"
                 )

@@ -16,7 +16,8 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, REJECTED, TIMED_OUT
+from cepheid.engine.decided_plans import plans_table
+from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
@@ -122,6 +123,8 @@ class BucketStep:
         self._tell(stream, clock, stream.n_dropped - n_dropped)
         if HELD in self.outputs:
             found[HELD] = _held(bucket, stream, self.n_late_told(stream.n_late - n_late))
+        if PLANS in self.outputs:
+            found[PLANS] = plans_table(bucket, stream.take_untold())
         token = uuid4().hex
         group.update((state.written(state.Kept(self.asked, token, clock, _snapshot(stream))),))
         if self.deadlines and not stream.is_empty:
