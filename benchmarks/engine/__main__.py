@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.engine import counted, many_keys, push
+from benchmarks.engine import adaptive, counted, many_keys, push
 from benchmarks.engine.events_file import write_in_child
 from benchmarks.engine.measure import N_TIMES, N_TIMES_QUICK
 from benchmarks.engine.one_core import pin
@@ -24,7 +24,7 @@ from benchmarks.engine.starts import starts
 from benchmarks.engine.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
-_OF_THEIR_OWN = {counted.NAME: "counted", push.NAME: "push"}
+_OF_THEIR_OWN = {counted.NAME: "counted", push.NAME: "push", adaptive.NAME: "adaptive"}
 """Workloads that a module of this folder measures by itself."""
 
 NAMES = (*WORKLOADS, *many_keys.NAMES, *_OF_THEIR_OWN)

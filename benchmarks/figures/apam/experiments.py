@@ -27,6 +27,8 @@ QUERY = Path(__file__).parents[3] / "workloads" / "papers" / "apam_figure3.cep"
 TYPES = "ABCDE"
 N_VALUES = 10_000
 N_SAMPLES = 11
+N_FIRST = 50_000
+"""Events by which the plan is chosen, and that warm up."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,10 @@ class Prepared:
     bound: BoundQuery
     batch: EventBatch
 
+    def first(self, n: int) -> Prepared:
+        """The same with the first events alone."""
+        return replace(self, batch=self.part(0, n))
+
     def part(self, start: int, n: int) -> EventBatch:
         """Some of the events."""
         batch = read_events(self.batch.table.slice(start, n), self.batch.schema)
@@ -92,12 +98,12 @@ def prepared(experiment: Experiment, n: int, seed: int) -> Prepared:
 
 
 class Choice:
-    """The plan that is chosen at a rate, by what was sampled of the first half of a stream."""
+    """The plan that is chosen at a rate, by what was sampled of the first events of a stream."""
 
     def __init__(self, prepared: Prepared) -> None:
         """Take the samples."""
         self._pattern = pattern_of(prepared.bound, kernel="chain", at_once=False)
-        size = len(prepared.batch) // 2 // N_SAMPLES
+        size = N_FIRST // N_SAMPLES
         self._period = size
         sampler = Sampler(prepare(prepared.bound))
         self._samples: list[Sampled] = []

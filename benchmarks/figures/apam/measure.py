@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.figures.apam import services as measuring
-from benchmarks.figures.apam.experiments import Choice, Experiment, prepared
+from benchmarks.figures.apam.experiments import N_FIRST, Choice, Experiment, prepared
 from benchmarks.figures.apam.queue import Latency, arrivals, counted, latency
 from benchmarks.figures.apam.services import Services, replayed
 from cepheid.ports.evaluation import Decision
@@ -17,6 +17,9 @@ from cepheid.stats.queueing import waits_s
 EAGER = "eager"
 UTILIZATIONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1, 1.25, 1.5, 2.0)
 UTILIZATIONS_QUICK = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.1, 1.5, 2.0)
+N_REPLAYED = 80_000
+"""Events of a replay in real time."""
+
 OVER = 1.2
 """Beside these, a rate at which even the plan of the fastest service is so much over what it can do."""
 
@@ -79,7 +82,7 @@ class Measurements:
 
 def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     """Measure an experiment."""
-    n, n_times, seeds = (80_000, 2, range(3)) if quick else (100_000, 2, range(5))
+    n, n_times, seeds = (N_FIRST + 150_000, 1, range(3)) if quick else (N_FIRST + 350_000, 2, range(5))
     stream = prepared(experiment, n, seed=experiment.number)
     choice = Choice(stream)
     decision = choice.at(1_000.0, by_model=True)
@@ -105,9 +108,10 @@ def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
         for utilization in (0.1, 0.3):
             rate = utilization / services[plan].mean_s
             which = counted(services[plan])
-            times = arrivals(n, rate, seed=0)
-            virtual = waits_s(services[plan].service_s, times) + services[plan].service_s
-            real, undisturbed = replayed(stream, services[plan], times)
+            one = services[plan].first(N_REPLAYED)
+            which, times = which[:N_REPLAYED], arrivals(N_REPLAYED, rate, seed=0)
+            virtual = waits_s(one.service_s, times) + one.service_s
+            real, undisturbed = replayed(stream.first(N_REPLAYED), one, times)
             both = which & undisturbed
             found = (float(virtual[both].mean()), float(real[both].mean())) if both.any() else (np.nan, np.nan)
             replays.append((plan, utilization, *found, int(np.count_nonzero(both))))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.figures.apam.experiments import N_FIRST
 from benchmarks.figures.apam.services import Floats, Services
 from cepheid.stats.queueing import waits_s
 
@@ -37,14 +38,14 @@ def arrivals(n: int, rate_per_s: float, seed: int) -> Floats:
 
 
 def counted(services: Services) -> NDArray[np.bool_]:
-    """The events whose latency counts: those of the second half that end a match."""
+    """The events whose latency counts: those that end a match, after the first ones, by which the plan is chosen."""
     found = services.ends.copy()
-    found[: len(found) // 2] = False
+    found[:N_FIRST] = False
     return found
 
 
 def latency(services: Services, rate_per_s: float, seeds: range) -> Latency:
-    """The latency over several arrival processes; the first half of the stream warms up."""
+    """The latency over several arrival processes; the first events of the stream warm up."""
     which = counted(services)
     n = len(services.service_s)
     waiting = [float(waits_s(services.service_s, arrivals(n, rate_per_s, seed))[which].mean()) for seed in seeds]

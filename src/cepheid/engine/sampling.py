@@ -15,7 +15,7 @@ from cepheid.compiler.requests import detached
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import evaluate, holds
 from cepheid.engine.session import prepare
-from cepheid.engine.trials import trial
+from cepheid.engine.trials import arrangements, tried_on
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import AnyColumn, Column, Int64Array, constant
 from cepheid.events.reorder import joined, taken
@@ -153,7 +153,8 @@ class Sampler:
             self._recent.clear()
             self._recent.append(together)
         bound = self._compiled.automaton.bound
-        return trial(prepare(bound, evaluation=asked_for(bound, plan)), self._recent[0])
+        compiled = prepare(bound, evaluation=asked_for(bound, plan))
+        return tried_on(compiled, arrangements(self._recent[0]))
 
     def _held(self, batch: EventBatch, conjunct: Conjunct, of_variable: dict[str, Int64Array]) -> tuple[float, float]:
         """On how many combinations of events, in the order of the pattern, a condition holds, and of how many."""

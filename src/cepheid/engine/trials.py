@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 import numpy as np
 
 from cepheid.compiler.columns import KernelEvents, events_of
@@ -10,6 +13,7 @@ from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.pool import Pool
 from cepheid.engine.session import matches_in
 from cepheid.events.batch import EventBatch
+from cepheid.events.reorder import taken
 from cepheid.kernels import layout as k
 from cepheid.kernels.jit import ENABLED
 from cepheid.ports.evaluation import Trial
@@ -48,6 +52,42 @@ def trial(compiled: CompiledPlan, batch: EventBatch) -> Trial | None:
         services_s=np.minimum(services_s(times), services_s(again)),
         ends=ends if events.selected is None else ends[events.selected],
         final=(fit >> last) & 1 == 1,
+    )
+
+
+N_SHUFFLED = 2
+"""Beside their own order, events are tried in so many others."""
+
+
+def arrangements(batch: EventBatch) -> Iterator[EventBatch]:
+    """Events in the order in which they came, and in others, drawn at random; times stay where they are.
+
+    Where few events fit what they meet, windows with many partial matches are rare, and they are what makes events
+    queue: in the order in which events came there may be none, or one that will hardly come again.
+
+    Args:
+        batch: its rows are its events.
+    """
+    yield batch
+    random = np.random.default_rng(0)
+    for _ in range(N_SHUFFLED):
+        mixed = taken(batch, random.permutation(len(batch)))
+        yield replace(mixed, time_us=batch.time_us, numbers=batch.numbers, places=batch.places)
+
+
+def tried_on(compiled: CompiledPlan, batches: Iterable[EventBatch]) -> Trial | None:
+    """What a plan takes on arrangements of the same events; None where `trial` gives none."""
+    found: list[Trial] = []
+    for batch in batches:
+        one = trial(compiled, batch)
+        if one is None:
+            return None
+        found.append(one)
+    return Trial(
+        services_s=np.concatenate([one.services_s for one in found]),
+        ends=np.concatenate([one.ends for one in found]),
+        final=np.concatenate([one.final for one in found]),
+        n_runs=len(found),
     )
 
 

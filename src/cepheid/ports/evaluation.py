@@ -50,6 +50,8 @@ class Trial:
     """What a plan took on events that came, one after the other, in a trial beside the stream.
 
     Attributes:
+        n_runs: it was tried on so many arrangements of the events, each from an empty window on; the arrays hold them
+            one behind the other, and are as long for each.
         services_s: seconds for each event; shape (n,), float64.
         ends: which of them ended a match; shape (n,), bool.
         final: which of them might have; shape (n,), bool.
@@ -58,6 +60,7 @@ class Trial:
     services_s: NDArray[np.float64]
     ends: NDArray[np.bool_]
     final: NDArray[np.bool_]
+    n_runs: int = 1
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 
 from cepheid.compiler.columns import events_of
 from cepheid.engine.session import prepare, run_plan
-from cepheid.engine.trials import paced, trial
+from cepheid.engine.trials import N_SHUFFLED, arrangements, paced, trial, tried_on
 from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events, schema_of
 from cepheid.kernels.ticks import now_ns
@@ -76,3 +76,23 @@ def test_what_cannot_be_timed():
     bound, batch = prepared("SEQ(X a, Y b) WITHIN 10 ms")
     assert trial(prepare(bound, evaluation=asked_for(bound, "/a")), batch) is not None
     assert trial(prepare(bound), read_events(batch.table.slice(0, 0), batch.schema)) is None
+
+
+@pytest.mark.parametrize("plan", ["eager", "/b a"])
+def test_events_are_tried_in_other_orders_too_each_from_an_empty_window_on(plan: str):
+    bound, batch = prepared("SEQ(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x WITHIN 40 ms")
+    orders = list(arrangements(batch))
+    assert len(orders) == 1 + N_SHUFFLED
+    for order in orders:
+        assert np.array_equal(order.time_us, batch.time_us)
+        assert sorted(order.table["x"].to_pylist()) == sorted(batch.table["x"].to_pylist())
+    assert len({tuple(order.table["x"].to_pylist()) for order in orders}) == len(orders)
+    compiled = prepare(bound, evaluation=asked_for(bound, plan))
+    found = tried_on(compiled, arrangements(batch))
+    assert found is not None
+    assert found.n_runs == len(orders)
+    ends = [trial(compiled, order).ends for order in orders]
+    assert np.array_equal(found.ends, np.concatenate(ends))
+    assert len(found.services_s) == found.n_runs * len(ends[0])
+    hosted, events = prepared("SEQ(A a, B+ b, C c) WITHIN 10 ms")
+    assert tried_on(prepare(hosted), arrangements(events)) is None

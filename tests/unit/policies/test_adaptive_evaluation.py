@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from cepheid.errors import SetupError
-from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation, Options
+from cepheid.policies.evaluation import adaptive
+from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation, Options, estimates_of, tried
 from cepheid.policies.evaluation.fitting import fitted, least_squares_from_zero, plan_of, workload_of
 from cepheid.policies.evaluation.indexed_joins import (
     EAGER_PARTS,
@@ -351,3 +352,35 @@ def test_a_rate_that_jumps_is_known_at_once():
     assert one.workload().conditions[0].selectivity == pytest.approx(0.01, rel=0.01)  # the conditions are as they were
     one.decide(sampled(11.1, 1, 5), "eager")  # too few to tell
     assert one.workload().rates_per_s["a"] > 0.4 * 400
+
+
+def test_each_run_of_a_trial_begins_with_an_empty_window():
+    """The first events of each run find little to do; those of the second run do not follow on those of the first."""
+    one = estimates_of(policy_after(sampled(1, 1, 500)).workload(), MODEL)[0]
+    run = np.concatenate([np.full(100, 1e-6), np.full(300, 5e-4)])
+    found = tried(one, replace(trial_of(np.tile(run, 3)), n_runs=3), 100)
+    assert found.mean_service_s == pytest.approx(5e-4)
+    assert found.deviation_s == pytest.approx(0.0, abs=1e-12)
+    short = tried(one, replace(trial_of(np.tile(run[:150], 2)), n_runs=2), 10_000)  # half of each is warm at most
+    assert short.mean_service_s == pytest.approx((25 * 1e-6 + 50 * 5e-4) / 75)
+
+
+def policy_after(seen: Sampled) -> AdaptiveEvaluation:
+    one = policy()
+    one.decide(seen, "eager")
+    return one
+
+
+def test_what_runs_is_not_tried_where_nothing_comes_near_it(monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+
+    def trial(plan: str) -> Trial | None:
+        asked.append(plan)
+        return trial_of(np.full(40_000, 1e-4))
+
+    seen = replace(sampled(60, 60, 700), n_recent=40_000, trial=trial)
+    for near in (["eager"], ["eager", "/b a"]):
+        monkeypatch.setattr(adaptive, "shortlist", lambda estimates, current, near=near: near)
+        decision = policy().decide(seen, "eager")
+        assert decision is not None
+        assert asked == (near if len(near) > 1 else [])

@@ -278,8 +278,11 @@ class AdaptiveEvaluation:
         n_alike = sampled.n_recent if self._counts_events else min(sampled.n_recent, self._n_since_jump)
         if self._pattern.at_once or sampled.trial is None or n_alike < WINDOWS_TRIED * in_window:
             return {}
+        names = shortlist(estimates, current)
+        if names == [current]:  # a trial of what runs, with nothing to be compared with, would be for nothing
+            return {}
         found = {}
-        for text in shortlist(estimates, current):
+        for text in names:
             trial = sampled.trial(text)
             if trial is None:
                 return {}
@@ -383,15 +386,14 @@ def tried(estimate: Estimate, trial: Trial, n_warm: int) -> Estimate:
     Args:
         estimate: of the cost model.
         trial: of the plan.
-        n_warm: the first events, which found the window not full.
+        n_warm: the first events of each run, which found the window not full.
     """
-    n = len(trial.services_s)
-    warm = min(n_warm, n // 2)
-    late = np.arange(n) >= warm
-    counted = late & trial.ends
+    n = len(trial.services_s) // trial.n_runs
+    late = np.tile(np.arange(n) >= min(n_warm, n // 2), trial.n_runs)
+    services_s, counted = trial.services_s[late], trial.ends[late]
     if np.count_nonzero(counted) < FEWEST_ENDS:
-        counted = late & trial.final
-    mean = float(trial.services_s[late].mean())
+        counted = trial.final[late]
+    mean = float(services_s.mean())
     rate = estimate.arrival_rate_per_s
     waiting = 0.0
     if utilization(rate, mean) >= 1:
@@ -399,15 +401,15 @@ def tried(estimate: Estimate, trial: Trial, n_warm: int) -> Estimate:
     elif rate > 0 and counted.any():
         random = np.random.default_rng(0)
         played = [
-            waits_s(trial.services_s[late], np.cumsum(random.exponential(1 / rate, n - warm)))[counted[late]].mean()
+            waits_s(services_s, np.cumsum(random.exponential(1 / rate, len(services_s))))[counted].mean()
             for _ in range(N_PLAYED)
         ]
         waiting = float(np.mean(played))
-    final = float(trial.services_s[counted].mean()) if counted.any() else estimate.final_service_s
+    final = float(services_s[counted].mean()) if counted.any() else estimate.final_service_s
     return replace(
         estimate,
         mean_service_s=mean,
-        deviation_s=math.inf if math.isinf(mean) else float(trial.services_s[late].std()),
+        deviation_s=math.inf if math.isinf(mean) else float(services_s.std()),
         waiting_s=waiting,
         final_service_s=final,
     )

@@ -1,0 +1,127 @@
+"""What choosing the evaluation plan costs where nothing changes: ``python -m benchmarks.engine.adaptive`` prints rows.
+
+A query whose eager plan is the best one and stays, with ``evaluation="eager"`` and ``"adaptive"`` in turn in one
+process: over a table, and in a Matcher that takes it in parts. Statistics, the cost model and trials may take 2 % of
+the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.engine.measure import peak_rss_bytes
+from benchmarks.engine.rows import Row
+
+NAME = "adaptive"
+N_EVENTS, N_EVENTS_PUSHED = 5_000_000, 2_000_000
+PART = 20_000
+N_TIMES, N_TIMES_QUICK = 7, 4
+LEAST_RATIO = 0.98
+QUERY = (
+    "PATTERN SEQ(A a, B b, C c) WHERE SAME[k] AND a.x < b.x AND b.x < c.x WITHIN 5 ms POLICY any "
+    "RETURN a.x AS a, c.x AS c"
+)
+COLUMNS = {"time": "ts", "type": "type", "time_unit": "us"}
+
+
+def stream(n_events: int) -> Any:
+    """Events of eight types and a thousand keys, one each microsecond."""
+    import numpy as np
+    import pyarrow as pa
+
+    random = np.random.default_rng(1)
+    names = pa.array(list("ABCDEFGH"))
+    return pa.table(
+        {
+            "ts": np.arange(n_events),
+            "type": names.take(pa.array(random.integers(0, len(names), n_events))),
+            "k": random.integers(0, 1_000, n_events),
+            "x": random.integers(0, 10_000, n_events),
+        }
+    )
+
+
+def matched(table: Any, evaluation: str) -> int:
+    """The number of matches in a table."""
+    import cepheid as cep
+
+    return len(cep.match(table, QUERY, **COLUMNS, settings=cep.Settings(evaluation=evaluation)))
+
+
+def pushed(table: Any, evaluation: str) -> int:
+    """The same of a stream that comes in parts.
+
+    Raises:
+        RuntimeError: the plan was changed, so that something else is measured than what choosing costs.
+    """
+    import cepheid as cep
+
+    matcher = cep.Matcher(QUERY, **COLUMNS, slack=0, schema=table.schema, settings=cep.Settings(evaluation=evaluation))
+    n = sum(len(matcher.push(table.slice(at, PART))) for at in range(0, len(table), PART))
+    if any(decision.switches for decision in matcher.decisions):
+        raise RuntimeError("the plan was changed")
+    if evaluation == "adaptive" and not matcher.decisions:
+        raise RuntimeError("nothing was chosen")
+    return n + len(matcher.close())
+
+
+def compared(engine: str, run: Callable[[Any, str], int], table: Any, n_times: int, *, quick: bool) -> Row:
+    """The row of one way to run it."""
+    walls: dict[str, list[float]] = {"eager": [], "adaptive": []}
+    cpus: dict[str, list[float]] = {"eager": [], "adaptive": []}
+    right = run(table, "eager")
+    numbers = {run(table, "adaptive")}  # these load kernels, and what the machine was found to take
+    for _ in range(n_times):
+        for evaluation, times in walls.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            numbers.add(run(table, evaluation))
+            times.append(time.perf_counter() - wall)
+            cpus[evaluation].append(time.process_time() - cpu)
+    least = {evaluation: min(times) for evaluation, times in cpus.items()}
+    return Row(
+        workload=NAME,
+        engine=engine,
+        events_per_s=len(table) / min(walls["adaptive"]),
+        events_per_cpu_s=len(table) / least["adaptive"],
+        matches=numbers.pop() if len(numbers) == 1 else -1,
+        right=right,
+        peak_rss_bytes=peak_rss_bytes(),
+        n_events=len(table),
+        peer="eager",
+        ratio=least["eager"] / least["adaptive"],
+        bar=LEAST_RATIO,
+        quick=quick,
+    )
+
+
+def measure(*, quick: bool, n_events: int = N_EVENTS, n_pushed: int = N_EVENTS_PUSHED) -> list[Row]:
+    """The rows: a table, and a stream in parts."""
+    n_times = N_TIMES_QUICK if quick else N_TIMES
+    table = stream(max(n_events, n_pushed))
+    return [
+        compared("match", matched, table.slice(0, n_events), n_times, quick=quick),
+        compared("Matcher", pushed, table.slice(0, n_pushed), n_times, quick=quick),
+    ]
+
+
+def main() -> int:
+    """Measure."""
+    from benchmarks.engine.one_core import limit_arrow, pin
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.adaptive")
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    pin()
+    limit_arrow()
+    print(json.dumps([asdict(row) for row in measure(quick=given.quick)]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
