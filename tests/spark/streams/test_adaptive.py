@@ -71,6 +71,7 @@ def rows_of(table: pa.Table) -> list[tuple[int, ...]]:
     return sorted(tuple(row.values()) for row in table.to_pylist())
 
 
+@pytest.mark.slow
 def test_a_table_has_the_same_matches_and_the_driver_is_told_what_tasks_decided(spark):
     table = events()
     wanted = rows_of(cep.match(table, QUERY, **COLUMNS))
@@ -94,6 +95,7 @@ def test_a_table_has_the_same_matches_and_the_driver_is_told_what_tasks_decided(
     assert all(one.switches for one in told.decisions)
 
 
+@pytest.mark.slow
 def test_a_stream_has_the_same_matches_after_a_restart_too_and_tells_each_decision(spark, tmp_path: Path):
     table = events()
     wanted = rows_of(cep.match(table, QUERY, **COLUMNS))
