@@ -26,6 +26,13 @@ class Vertex:
     links: frozenset[Edge] = frozenset()
     selector: frozenset[str] | None = None
 
+    def __post_init__(self) -> None:
+        # Vertices are keys of all that is known of a plan while it runs.
+        object.__setattr__(self, "_hash", hash((self.projection, self.node, self.links, self.selector)))
+
+    def __hash__(self) -> int:
+        return self._hash  # type: ignore[attr-defined, no-any-return]
+
     @property
     def sends(self) -> bool:
         """Anything leaves the site."""

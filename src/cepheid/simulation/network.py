@@ -178,7 +178,8 @@ class _Run:
         self.step_us = settings.step_us or max(1, queries[0].window_us // 20)
         self.takers: dict[Vertex, set[Node]] = {}
         for before, vertex in graph.edges:
-            self.takers.setdefault(before, set()).add(vertex.node)
+            if vertex.node != before.node:
+                self.takers.setdefault(before, set()).add(vertex.node)
         self.by_node = {site.node: site for site in self.sites}
         self.told: dict[str, dict[Match, int]] = {query.name: {} for query in queries}
         self.sent = dict.fromkeys(graph.vertices, 0)
@@ -187,7 +188,7 @@ class _Run:
         self.n_announced = self.n_sent_again = self.n_told_again = self.n_steps = 0
 
     def outcome(self) -> Simulated:
-        first = int(self.trace.arises_us.min(initial=0)) if len(self.trace) else 0
+        first = int(self.trace.arises_us.min()) if len(self.trace) else 0
         now_us = first + self.step_us
         while True:
             self.n_steps += 1
@@ -231,11 +232,10 @@ class _Run:
             self.down.remove(node)
             again = site.restore()
         for sent in [*again, *site.come(now_us)]:
-            for stage in site.stages:
-                if sent.vertex in stage.before:
-                    stage.push(sent)
-        for before in dict.fromkeys(before for stage in site.stages for before in stage.before):
-            watermark_us = self.links.watermark(before, node, now_us) if before.node != node else None
+            for stage in site.takers(sent.vertex):
+                stage.push(sent)
+        for before in site.foreign:
+            watermark_us = self.links.watermark(before, node, now_us)
             if watermark_us is not None:
                 self._come(site, before, watermark_us)
         for sent in site.arisen(now_us):
@@ -256,9 +256,8 @@ class _Run:
 
     def _give_out(self, site: Site, sent: Sent, now_us: int) -> None:
         """Hand what a vertex gives out to the engines that take it, here and elsewhere."""
-        for stage in site.stages:
-            if sent.vertex in stage.before:
-                stage.push(sent)
+        for stage in site.takers(sent.vertex):
+            stage.push(sent)
         if not sent.vertex.links:
             return
         n = len(sent.rows)
@@ -269,19 +268,18 @@ class _Run:
             seen.update(rows)
         self.sent[sent.vertex] += n
         for node, at_us in self.links.send(sent.vertex, n, now_us).items():
-            if node in self.takers.get(sent.vertex, ()) and node != site.node:
+            if node in self.takers.get(sent.vertex, ()):
                 self.by_node[node].waiting.append(Arrivals(sent, at_us))
 
     def _announce(self, site: Site, vertex: Vertex, watermark_us: int, now_us: int) -> None:
         self._come(site, vertex, watermark_us)
         if vertex.links and watermark_us != BEFORE_ALL_US:
             self.n_announced += len(vertex.ways)
-            self.links.announce(vertex, watermark_us, now_us)
+            self.links.announce(vertex, watermark_us, now_us, self.takers.get(vertex, ()))
 
     def _come(self, site: Site, before: Vertex, watermark_us: int) -> None:
-        for stage in site.stages:
-            if before in stage.before:
-                stage.come(before, watermark_us)
+        for stage in site.takers(before):
+            stage.come(before, watermark_us)
 
     def _tell(self, told: Told, now_us: int) -> None:
         known = self.told[told.query]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,8 +83,17 @@ class Links:
             self._latest_us[vertex, node] = max(latest, int(at.max(initial=-1)))
         return arrivals
 
-    def announce(self, vertex: Vertex, watermark_us: int, now_us: int) -> None:
-        """Tell the sites that a vertex reaches how far its output has come; this overtakes nothing sent before it."""
+    def announce(self, vertex: Vertex, watermark_us: int, now_us: int, to: Iterable[Node]) -> None:
+        """Tell sites that a vertex reaches how far its output has come; this overtakes nothing sent before it."""
+        delayed = self._arrivals(vertex, now_us) if any(link in self._outages for link in vertex.links) else None
+        for node in to:
+            at = now_us + vertex.n_hops[node] * self._hop_us[1] if delayed is None else delayed[node]
+            waiting = self._watermarks.setdefault((vertex, node), deque())
+            earlier = waiting[-1][0] if waiting else at
+            waiting.append((max(at, earlier, self._latest_us.get((vertex, node), at)), watermark_us))
+
+    def _arrivals(self, vertex: Vertex, now_us: int) -> dict[Node, int]:
+        """When what takes longest arrives everywhere."""
         arrivals = {vertex.node: now_us}
         for node, before in vertex.ways.items():
             at = arrivals[before]
@@ -92,13 +101,11 @@ class Links:
                 if outage.from_us <= at < outage.until_us:
                     at = outage.until_us
             arrivals[node] = at + self._hop_us[1]
-            waiting = self._watermarks.setdefault((vertex, node), deque())
-            earlier = waiting[-1][0] if waiting else -1
-            waiting.append((max(arrivals[node], earlier, self._latest_us.get((vertex, node), -1)), watermark_us))
+        return arrivals
 
     def watermark(self, vertex: Vertex, node: Node, now_us: int) -> int | None:
         """The newest watermark of a vertex that has come to a site since the last call; None for none."""
-        waiting = self._watermarks.get((vertex, node), deque())
+        waiting = self._watermarks.get((vertex, node))
         newest = None
         while waiting and waiting[0][0] <= now_us:
             _, watermark_us = waiting.popleft()

@@ -134,6 +134,9 @@ class _Stage:
                 self.output = _Evaluation(trace, query, query.projected(vertex.projection), given)
         self._selected: dict[str, set[int]] = {kind: set() for kind in vertex.selector or ()}
         self._come_us = dict.fromkeys(self.before, BEFORE_ALL_US)
+        self._distinct = list(self.queries.values())
+        if self.output is not None and self.output not in self._distinct:
+            self._distinct.append(self.output)
 
     @property
     def evaluations(self) -> dict[str, _Evaluation]:
@@ -155,7 +158,7 @@ class _Stage:
     def push(self, sent: Sent) -> None:
         """Take in what a vertex before it gave out."""
         part = self.feeds[sent.vertex][sent.kind]
-        for evaluation in self._distinct():
+        for evaluation in self._distinct:
             evaluation.push(part, sent.rows)
 
     def come(self, before: Vertex, watermark_us: int) -> None:
@@ -165,7 +168,7 @@ class _Stage:
     def step(self) -> Iterator[Sent | Told]:
         """What can be told by now: matches of queries, and output to be sent."""
         watermark_us = self.watermark_us
-        for evaluation in self._distinct():
+        for evaluation in self._distinct:
             if watermark_us != BEFORE_ALL_US:
                 evaluation.joiner.advance(watermark_us)
             found = evaluation.found()
@@ -186,11 +189,6 @@ class _Stage:
             known.update(fresh)
             if fresh:
                 yield Sent(self.vertex, kind, np.array(fresh, np.int64)[:, np.newaxis])
-
-    def _distinct(self) -> Iterator[_Evaluation]:
-        yield from self.queries.values()
-        if self.output is not None and self.output not in self.queries.values():
-            yield self.output
 
     def snapshot(self) -> tuple[dict[str, bytes], dict[str, frozenset[int]]]:
         """All that it holds."""
@@ -222,6 +220,10 @@ class Site:
         node: which.
         sources: the vertices of its sources -> the positions of their events, in the order in which they arise.
         stages: what it evaluates, inputs before what is made of them.
+        keeps_log: it will die (`keep_log`).
+        n_arisen: events of its sources that were given out.
+        waiting: what is on its way to it.
+        foreign: the vertices at other sites whose output is taken here.
     """
 
     node: Node
@@ -240,13 +242,17 @@ class Site:
         self._events = np.array([position for _, position in events], np.int64)[order]
         self._kinds = np.array([self._of_sources[vertex] for vertex, _ in events], np.int64)[order]
         self._arise_us = times[order]
+        self._takers: dict[Vertex, list[_Stage]] = {}
+        for stage in self.stages:
+            for before in stage.before:
+                self._takers.setdefault(before, []).append(stage)
+        self.foreign = tuple(vertex for vertex in self._takers if vertex.node != self.node)
         self._log: list[Sent] = []
         self._checkpoint: _Checkpoint | None = None
 
-    @property
-    def n_joiners(self) -> int:
-        """Engines that run here."""
-        return sum(len(stage.evaluations) for stage in self.stages)
+    def takers(self, vertex: Vertex) -> Sequence[_Stage]:
+        """What here takes the output of a vertex."""
+        return self._takers.get(vertex, ())
 
     def arisen(self, now_us: int) -> Iterator[Sent]:
         """Events of its sources since the last call."""

@@ -363,6 +363,15 @@ def test_a_plan_is_carried_out_with_its_own_queries_and_network():
             SimulationSettings(**wrong)  # type: ignore[arg-type]
 
 
+def test_the_clock_starts_with_the_first_event():
+    queries = queries_of("SEQ(A a, C c) WITHIN 20 s")
+    year_s = 31_556_952
+    trace = read_trace(table_of([(45 * year_s, "A", 1, 0), (45 * year_s + 3, "C", 3, 0)]), SCHEMA, LINE)
+    found = done(line_graph(queries, {"AC": ("A", "C")}, {"AC": 3}), queries, trace)
+    assert len(found.matches["q1"]) == 1
+    assert found.n_steps < 10
+
+
 def test_a_trace_without_events_is_carried_out():
     queries = queries_of("SEQ(A a, C c) WITHIN 20 s")
     trace = read_trace(table_of([(1, "A", 1, 0)]).slice(0, 0), SCHEMA, LINE)
