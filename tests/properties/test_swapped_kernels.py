@@ -62,6 +62,7 @@ def swaps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Swaps]:
     monkeypatch.setattr("cepheid.engine.one_by_one.n_made", made.n_made)
     monkeypatch.setattr(session, "FIRST_SLICE_EVENTS", 1)
     monkeypatch.setattr(session, "SLICE_S", 0.0)
+    monkeypatch.setattr(session, "MOST_PLAIN_S", float("inf"))
     monkeypatch.setattr("cepheid.engine.one_by_one.FIRST_ROOM", 4)
     yield made
     assert made.n_compiled > 20

@@ -75,6 +75,12 @@ class Builder:
         Raises:
             SetupError: they cannot be made.
         """
+        self.wait_at_most(keys, timeout_s=timeout_s)
+        if self.failure is not None:
+            raise SetupError(f"the kernels cannot be compiled: {self.failure}", remedy=REMEDY)
+
+    def wait_at_most(self, keys: Sequence[Key], *, timeout_s: float | None = None) -> None:
+        """The same, but whoever waits goes on without them where they cannot be made."""
         self.ask_for(keys)
         end = None if timeout_s is None else time.monotonic() + timeout_s
         with self._lock:
@@ -83,8 +89,6 @@ class Builder:
                 if left is not None and left <= 0:
                     return
                 self._lock.wait(left)
-        if self.failure is not None:
-            raise SetupError(f"the kernels cannot be compiled: {self.failure}", remedy=REMEDY)
 
     def wait_for_all(self, timeout_s: float | None = None) -> None:
         """Wait until everything is there that was asked for; see `wait_for`."""

@@ -76,8 +76,8 @@ class HookTable:
         if automaton.joins is not None and wanted.observe:
             bound = automaton.bound
             raise NotSupportedError(
-                "where variables wait for the last event, there are no partial matches to observe that are like those "
-                "of events taken as they arrive",
+                "where variables wait for the last event, pairs of an event and a partial match do not meet: "
+                "a plan that observed them would do the work of one that takes events as they arrive",
                 remedy="take all events as they arrive while the policy observes (evaluation=eager)",
                 text=bound.text,
                 origin=bound.origin,

@@ -354,8 +354,22 @@ def runs_compiled(needs: Needs, flags: Flags = (), *, chain: bool) -> bool:
         needs, flags: see `kernels`.
         chain: the plan is stepped by `chain_kernel`.
     """
+    return ENABLED and all(_loaded_or_none(key) is not None for key in _keys(needs, flags, chain=chain))
+
+
+def await_kernels(needs: Needs, flags: Flags = (), *, chain: bool) -> None:
+    """Wait for the machine code of a plan's kernels; where it cannot be made they go on as plain Python.
+
+    Args:
+        needs, flags, chain: see `runs_compiled`.
+    """
+    if ENABLED and _builder is not None:
+        _builder.wait_at_most([key for key in _keys(needs, flags, chain=chain) if _loaded_or_none(key) is None])
+
+
+def _keys(needs: Needs, flags: Flags, *, chain: bool) -> list[Key]:
     names = [("advance_chain", "advance_chain")] if chain else _names(needs)
-    return ENABLED and all(_loaded_or_none(_key(module, name, flags)) is not None for module, name in names)
+    return [_key(module, name, flags) for module, name in names]
 
 
 def n_made() -> int:

@@ -13,7 +13,7 @@ from cepheid.compiler.columns import NO_EVENTS, KernelEvents, events_of
 from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.groups import GroupMatches, together
 from cepheid.compiler.keyed_events import KeyedEvents, keyed_events_of
-from cepheid.compiler.load import chain_kernel, is_compiled, kernels
+from cepheid.compiler.load import await_kernels, chain_kernel, is_compiled, kernels
 from cepheid.compiler.routes import Routed, routed_events
 from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.absent import absent_matches
@@ -358,12 +358,20 @@ def step_over(
     """
     n_slice = FIRST_SLICE_EVENTS
     while True:
-        begin = time.perf_counter()
+        begin, first = time.perf_counter(), int(pool.pool[k.M_EVENT])
         if _stepped_in_part(compiled, events, pool, host, caps, asked, n_slice):
             break
-        n_slice = n_slice * 2 if time.perf_counter() - begin < SLICE_S else max(1, n_slice // 2)
+        took_s, reached = time.perf_counter() - begin, int(pool.pool[k.M_EVENT])
+        n_slice = n_slice * 2 if took_s < SLICE_S else max(1, n_slice // 2)
+        if took_s >= SLICE_S and took_s * (events.n - reached) > MOST_PLAIN_S * (reached - first):
+            flags = compiled.automaton.kernel_flags if asked is None else asked.flags(compiled.flags)
+            await_kernels(compiled.needs, flags, chain=compiled.chain is not None and not events.has_nulls)
     caps.check(pool, events)
 
+
+MOST_PLAIN_S = 3.0
+"""Machine code is waited for where the rest of a table would take longer as plain Python, which would only take the
+processors from those who make it. No match is seen before the whole table is done."""
 
 FIRST_SLICE_EVENTS = 1 << 6
 """So many events are stepped over by plain Python at first before machine code is looked for again."""

@@ -96,7 +96,10 @@ class Seen:
     it. Under POLICY strict all partial matches of a start meet an event, also those that turn out not to be preferred,
     and of those with the same future one; there are no groups. Where variables wait for the last event, pairs
     are known when a match is put together, but for those at its beginning: ``dropped`` has one for each match that was
-    lost there, and nothing is observed.
+    lost there. Nothing is observed there, as what would be counted is no longer a property of the query. A pair that
+    the plan spares is neither processed nor taken, and its partial match is neither created nor expired: such a count
+    tells how rare the last event is, not of what use the pair was, and would change with the plan in the middle of a
+    stream. To know the pairs that the plan spares is to make the partial matches that it spares.
 
     Attributes:
         work: events read, and partial matches walked over, whether they met the event or not; 0 without `Wanted.work`.
