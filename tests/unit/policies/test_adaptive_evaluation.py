@@ -11,7 +11,8 @@ import pytest
 
 from cepheid.errors import SetupError
 from cepheid.policies.evaluation import adaptive
-from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation, Options, estimates_of, tried
+from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation, Options, estimates_of, shortlist, tried
+from cepheid.policies.evaluation.cost_model import Estimate
 from cepheid.policies.evaluation.fitting import fitted, least_squares_from_zero, plan_of, workload_of
 from cepheid.policies.evaluation.indexed_joins import (
     EAGER_PARTS,
@@ -384,3 +385,19 @@ def test_what_runs_is_not_tried_where_nothing_comes_near_it(monkeypatch: pytest.
         decision = policy().decide(seen, "eager")
         assert decision is not None
         assert asked == (near if len(near) > 1 else [])
+
+
+def test_where_events_wait_what_is_served_nearly_as_fast_is_tried_though_its_last_events_take_longer():
+    """How long events wait is what the model knows least: in bursts, a plan it takes for the best is the worst."""
+    one = estimates_of(policy_after(sampled(1, 1, 500)).workload(), MODEL)[0]
+
+    def estimates(rate: float) -> dict[str, Estimate]:
+        found = {}
+        for text, mean, final in (("eager", 5e-7, 2e-7), ("/b a", 7e-7, 3e-6), ("b/a", 2e-5, 1e-4)):
+            found[text] = replace(
+                one, mean_service_s=mean, final_service_s=final, waiting_s=0.0, arrival_rate_per_s=rate
+            )
+        return found
+
+    assert shortlist(estimates(600_000.0), "eager") == ["eager", "/b a"]
+    assert shortlist(estimates(60_000.0), "eager") == ["eager"]

@@ -48,6 +48,11 @@ NEAR, FAR, MOST_TRIED = 3.0, 10.0, 4
 """Tried are plans that the cost model takes for so many times as slow as the best, at most; the running one, too,
 unless it takes it for `FAR` times as slow; and of all these, so many."""
 
+IDLE = 0.05
+"""Up to such a utilization of the best plan, its events hardly wait, and plans whose last events are served late cannot
+be better; beyond, how long they wait is what the cost model knows least, so that service times alone tell what is near.
+"""
+
 FEWEST_ENDS = 20
 """Events that end a match in a trial, from which on latency is that of these; else it is that of all that might."""
 
@@ -374,10 +379,14 @@ def shortlist(estimates: Mapping[str, Estimate], current: str) -> list[str]:
     latency = {text: one.waiting_s + one.final_service_s for text, one in estimates.items()}
     service = {text: one.mean_service_s for text, one in estimates.items()}
     least = (min(latency.values()), min(service.values()))
-    near = [text for text in estimates if latency[text] <= NEAR * least[0] and service[text] <= NEAR * least[1]]
+    idle = min(estimates.values(), key=lambda one: one.waiting_s + one.final_service_s).utilization <= IDLE
+    near = [text for text in estimates if service[text] <= NEAR * least[1]]
+    if idle:
+        near = [text for text in near if latency[text] <= NEAR * least[0]]
     first = [min(latency, key=latency.__getitem__), min(service, key=service.__getitem__)]
     running = [current] if current in estimates and service[current] <= FAR * least[1] else []
-    return list(dict.fromkeys([*first, *running, *sorted(near, key=latency.__getitem__)]))[:MOST_TRIED]
+    ordered = sorted(near, key=(latency if idle else service).__getitem__)
+    return list(dict.fromkeys([*first, *running, *ordered]))[:MOST_TRIED]
 
 
 def tried(estimate: Estimate, trial: Trial, n_warm: int) -> Estimate:
