@@ -27,16 +27,18 @@ QUERIES = {
 class Restless:
     """Chooses another plan at random whenever it is asked."""
 
+    fewest = 3
+
     def __init__(self, pattern: Pattern, measure: Measure) -> None:
         self.random = Random(len(pattern.conditions))
         names = pattern.variables[:-1]
         self.plans = ["eager", *(f"{' '.join(o[:n])}/{' '.join(o[n:])}" for o in permutations(names) for n in range(3))]
 
     def wants(self, time_us: int, n_events: int) -> bool:
-        return n_events >= 3
+        return n_events >= self.fewest
 
     def decide(self, sampled: Sampled, current: str) -> Decision | None:
-        assert sampled.n_events >= 3
+        assert sampled.n_events >= self.fewest
         assert all(0 <= share <= 1 for share in sampled.shares)
         assert all(0 <= held <= tried for held, tried in sampled.held)
         return Decision(sampled.until_us, current, self.random.choice(self.plans), (), {}, ())
