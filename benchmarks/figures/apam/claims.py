@@ -12,8 +12,8 @@ BEST_RATIO, LEAST_SHARE = 1.05, 0.8
 MOST_OVER_BEST, MOST_OVER_BETTER = 1.3, 1.1
 DRAINED_RATIO = 0.95
 REPLAY_RATIO, FEWEST_REPLAYED = 2.0, 100
-"""Latency in real time over that in virtual time, or its inverse: the median of all replays of which so many events were
-undisturbed. Of a single one, an interruption that looks like a service may disturb some hundred events in a row."""
+"""Latency in real time over that in virtual time, or its inverse: the median of all replays of which so many events
+were undisturbed. Of one alone, an interruption that looks like a service may disturb some hundred events in a row."""
 NEAR_SATURATION = (0.7, 1.2)
 LEAST_AHEAD_OF_EAGER = 50.0
 LEAST_AHEAD_OF_LAZY = 1.2
