@@ -11,6 +11,7 @@ from cepheid.errors import NetworkError
 from cepheid.network.baselines import push_pull
 from cepheid.network.check import faults
 from cepheid.network.cost import lower_bound, transmission_cost
+from cepheid.network.forwarding import Forwarding
 from cepheid.network.generate import (
     NetworkSettings,
     draw_network,
@@ -18,10 +19,11 @@ from cepheid.network.generate import (
     draw_selectivities,
     type_names,
 )
+from cepheid.network.graph import Combination
 from cepheid.network.model import EventNetwork
 from cepheid.network.patterns import Absent, Primitive, Sequence, interleaving, sequence
 from cepheid.network.planner import Plan, PlanSettings, plan_workload
-from cepheid.network.queries import Condition, NetworkQuery, Selectivities, Workload
+from cepheid.network.queries import Condition, NetworkQuery, Selectivities, Workload, events_of
 from cepheid.network.repair import fallback_nodes, repair
 from cepheid.network.steiner import SteinerTrees
 from tests.unit.network.figure1 import Q1, Q2, network, workload
@@ -205,3 +207,45 @@ def test_a_query_that_is_a_part_of_another_is_not_split_by_the_type_of_its_loop_
         plan = plan_workload(workload(*queries, C=100_000.0))
         assert not faults(plan.graph)
         assert plan.combination.partition.get(looped.planned) != "C"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_is_split_by_a_negated_type_or_by_that_of_a_loop(seed: int):
+    # The negated and the looped types come by far the most often, so to split by them would save the most.
+    negated = NetworkQuery("n", Sequence((A, Absent("B"), C, D)))
+    looped = NetworkQuery("k", sequence((A, Primitive("E", kleene=True), D)))
+    drawn = draw_network(NetworkSettings(n_nodes=9, n_types=5), np.random.default_rng(seed))
+    net = drawn.with_rates({"A": 2.0, "B": 90_000.0, "C": 3.0, "D": 2.0, "E": 70_000.0})
+    pairs = {frozenset(pair): 0.01 for pair in ("AB", "AC", "AD", "AE", "BC", "BD", "CD", "DE")}
+    load = Workload(net, (negated, looped), Selectivities(pairs))
+    graph = plan_workload(load, PlanSettings(max_latency=math.inf)).graph
+    assert not faults(graph)
+    partition = graph.combination.partition
+    assert all(part not in projection.negated for projection, part in partition.items())
+    assert partition.get(looped.planned) != "E"
+
+
+def test_an_input_that_tests_more_than_its_projection_is_a_fault():
+    whole = NetworkQuery("q", sequence((A, B, C)))
+    strict = NetworkQuery("s", sequence((A, B, D)), frozenset({Condition(frozenset("AB"), "a.x = b.x")}))
+    load = workload(whole, strict)
+    ab = strict.projection(frozenset("AB"))
+    inputs = {
+        ab: (events_of("A"), events_of("B")),
+        whole.planned: (ab, events_of("C")),
+        strict.planned: (ab, events_of("D")),
+    }
+    graph = Forwarding(load).graph(Combination(inputs, {}), {})
+    assert faults(graph) == ["SEQ(A, B), an input of SEQ(A, B, C), is no part of it"]
+
+
+def test_an_input_that_tests_a_not_beside_a_loop_is_a_fault():
+    looped = NetworkQuery("k", sequence((Primitive("A", kleene=True), Absent("B"), C, D)))
+    single = NetworkQuery("s", sequence((A, Absent("B"), C)))
+    load = workload(looped, single)
+    inputs = {
+        single.planned: tuple(map(events_of, "ABC")),
+        looped.planned: (single.planned, events_of("D")),
+    }
+    graph = Forwarding(load).graph(Combination(inputs, {}), {})
+    assert faults(graph) == ["SEQ(A, NOT B, C), an input of SEQ(A+, NOT B, C, D), is no part of it"]
