@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from benchmarks.figures.apam.experiments import N_FIRST, plan_text
+from benchmarks.figures.apam.experiments import plan_text
 from benchmarks.figures.apam.measure import EAGER, Measurements, Point
 
 BEST_RATIO, LEAST_SHARE = 1.05, 0.8
@@ -76,7 +76,7 @@ def lines(one: Measurements) -> Iterator[str]:
     yield f"  {'plan':8}{'E[ST] ns':>10}{'model':>9}{'E[ST_FE]':>10}{'model':>9}{'E[ST_TFE]':>11}"
     for estimate in one.decision.estimates:
         own = one.services[estimate.plan]
-        taken, final, ends = own.service_s[N_FIRST:], own.final[N_FIRST:], own.ends[N_FIRST:]
+        taken, final, ends = (values[own.n_warm :] for values in (own.service_s, own.final, own.ends))
         yield (
             f"  {plan_text(estimate.plan):8}{1e9 * own.mean_s:10,.0f}{1e9 / estimate.events_per_s:9,.0f}"
             f"{1e9 * taken[final].mean():10,.0f}{1e9 * estimate.service_s:9,.0f}{1e9 * taken[ends].mean():11,.0f}"

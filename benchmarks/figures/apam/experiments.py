@@ -27,7 +27,7 @@ QUERY = Path(__file__).parents[3] / "workloads" / "papers" / "apam_figure3.cep"
 TYPES = "ABCDE"
 N_VALUES = 10_000
 N_SAMPLES = 11
-N_FIRST = 50_000
+N_FIRST = 120_000
 """Events by which the plan is chosen, and that warm up."""
 
 

@@ -82,7 +82,7 @@ class Measurements:
 
 def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     """Measure an experiment."""
-    n, n_times, seeds = (N_FIRST + 150_000, 1, range(3)) if quick else (N_FIRST + 350_000, 2, range(5))
+    n, n_times, seeds = (N_FIRST + 300_000, 1, range(3)) if quick else (N_FIRST + 600_000, 2, range(5))
     stream = prepared(experiment, n, seed=experiment.number)
     choice = Choice(stream)
     decision = choice.at(1_000.0, by_model=True)
@@ -107,9 +107,8 @@ def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     for plan in (EAGER, lazy):
         for utilization in (0.1, 0.3):
             rate = utilization / services[plan].mean_s
-            which = counted(services[plan])
             one = services[plan].first(N_REPLAYED)
-            which, times = which[:N_REPLAYED], arrivals(N_REPLAYED, rate, seed=0)
+            which, times = counted(one), arrivals(N_REPLAYED, rate, seed=0)
             virtual = waits_s(one.service_s, times) + one.service_s
             real, undisturbed = replayed(stream.first(N_REPLAYED), one, times)
             both = which & undisturbed

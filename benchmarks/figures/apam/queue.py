@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.figures.apam.experiments import N_FIRST
 from benchmarks.figures.apam.services import Floats, Services
 from cepheid.stats.queueing import waits_s
 
@@ -40,7 +39,7 @@ def arrivals(n: int, rate_per_s: float, seed: int) -> Floats:
 def counted(services: Services) -> NDArray[np.bool_]:
     """The events whose latency counts: those that end a match, after the first ones, by which the plan is chosen."""
     found = services.ends.copy()
-    found[:N_FIRST] = False
+    found[: services.n_warm] = False
     return found
 
 

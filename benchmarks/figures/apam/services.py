@@ -18,8 +18,8 @@ from cepheid.plan.evaluation import asked_for
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FAR = 5.0
-"""See `measured`."""
+FAR, N_SHORT, N_SHORT_WARM = 5.0, 50_000, 10_000
+"""See `measured`; of so many first events, the first ones warm up."""
 
 LEAD_NS = 2_000_000
 """A replay begins so much after it is asked for."""
@@ -40,26 +40,29 @@ class Services:
         service_s: of each event; shape (n,).
         ends: which events end a match (true final events); shape (n,).
         final: which events are of the type that may; shape (n,).
+        n_warm: the first events, which do not count.
     """
 
     plan: str
     service_s: Floats
     ends: NDArray[np.bool_]
     final: NDArray[np.bool_]
+    n_warm: int = N_FIRST
 
     @property
     def mean_s(self) -> float:
         """Of an event after the first ones, by which the plan is chosen: 1 / μ."""
-        return float(self.service_s[N_FIRST:].mean())
+        return float(self.service_s[self.n_warm :].mean())
 
     def first(self, n: int) -> Services:
         """Those of the first events."""
-        return Services(self.plan, self.service_s[:n], self.ends[:n], self.final[:n])
+        return Services(self.plan, self.service_s[:n], self.ends[:n], self.final[:n], N_SHORT_WARM)
 
     @property
     def ending_s(self) -> float:
         """The same of one that ends a match."""
-        return float(self.service_s[N_FIRST:][self.ends[N_FIRST:]].mean())
+        late, ends = self.service_s[self.n_warm :], self.ends[self.n_warm :]
+        return float(late[ends].mean()) if ends.any() else float(late[self.final[self.n_warm :]].mean())
 
 
 def measured(prepared: Prepared, plans: Sequence[str], n_times: int) -> dict[str, Services]:
@@ -70,8 +73,7 @@ def measured(prepared: Prepared, plans: Sequence[str], n_times: int) -> dict[str
     the first events that count (`FAR` times the best in the time of an event, and of one that ends a match) is measured
     on these alone.
     """
-    short = prepared.first(2 * N_FIRST)
-    found = _measured(short, plans, 1)
+    found = {plan: one.first(N_SHORT) for plan, one in _measured(prepared.first(N_SHORT), plans, 1).items()}
     least = min(one.mean_s for one in found.values()), min(one.ending_s for one in found.values())
     far = [plan for plan, one in found.items() if one.mean_s > FAR * least[0] and one.ending_s > FAR * least[1]]
     return found | _measured(prepared, [plan for plan in plans if plan not in far], n_times)

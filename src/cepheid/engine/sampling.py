@@ -26,7 +26,7 @@ from cepheid.plan.between import conditions_between
 from cepheid.plan.evaluation import asked_for
 from cepheid.ports.evaluation import Sampled, Trial
 
-MOST_RECENT = 40_000
+MOST_RECENT = 100_000
 """Of the events that came one after the other, so many are kept at least for trials of plans, where they came."""
 
 MOST_EVENTS = 4_096
