@@ -24,7 +24,7 @@ PART = 20_000
 N_TIMES, N_TIMES_QUICK = 7, 4
 LEAST_RATIO = 0.98
 QUERY = (
-    "PATTERN SEQ(A a, B b, C c) WHERE SAME[k] AND a.x < b.x AND b.x < c.x WITHIN 5 ms POLICY any "
+    "PATTERN SEQ(A a, B b, C c) WHERE SAME[k] AND a.x < b.x AND b.x < c.x WITHIN 40 ms POLICY any "
     "RETURN a.x AS a, c.x AS c"
 )
 COLUMNS = {"time": "ts", "type": "type", "time_unit": "us"}

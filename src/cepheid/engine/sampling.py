@@ -32,8 +32,8 @@ MOST_RECENT = 100_000
 MOST_EVENTS = 4_096
 """Events of one sample: the last ones that came, or some of all where they come in one batch."""
 
-SHARE_AT_ONCE, FEWEST_AT_ONCE = 1 / 512, 512
-"""Of a bounded input, on which nothing is tried, a sample is no larger than such a share, and has so many at least: a
+SHARE_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 / 1024, 512, 2_048
+"""Of a bounded input, on which nothing is tried, a sample is such a share, and has so many at least and at most: a
 plan is chosen but once, and what that takes must not be seen beside what the whole takes."""
 
 N_COMBINATIONS_AN_EVENT = 8
@@ -87,11 +87,9 @@ class Sampler:
         until_us = int(batch.time_us[-1])
         self._remember(batch, n)
         if not self._tries:
-            self._most_events = min(max(FEWEST_AT_ONCE, int(n * SHARE_AT_ONCE)), MOST_EVENTS)
-        if len(batch) > self._most_events:  # so that it is not held as a whole
-            batch = _some_of(batch, np.unique(self._random.integers(0, len(batch), self._most_events)))
-        elif batch.rows is not None:
-            batch = _some_of(batch, np.arange(len(batch)))
+            self._most_events = min(max(FEWEST_AT_ONCE, int(n * SHARE_AT_ONCE)), MOST_AT_ONCE)
+        if len(batch) > MOST_RECENT or batch.rows is not None:
+            batch = self._some(batch)  # so that what is large, or part of something large, is not held as a whole
         self.n_events += n
         self.last_us = until_us
         self._batches.append(batch)
@@ -110,7 +108,7 @@ class Sampler:
 
     def sample(self) -> Sampled:
         """What came since the last sample; there must be some. A new sample begins."""
-        batch = joined(list(self._batches))
+        batch = joined([self._some(one) for one in self._batches])
         positions, fit = fitting(self._compiled, batch, {})
         of_variable = {name: positions[(fit >> index) & 1 == 1] for name, index in self._variables.items()}
         assert self._since_us is not None
@@ -129,6 +127,12 @@ class Sampler:
         self._n_held = self.n_events = 0
         self._since_us = until_us
         return sampled
+
+    def _some(self, batch: EventBatch) -> EventBatch:
+        """As many events of a batch as a sample may have, as a batch whose rows they are."""
+        if len(batch) > self._most_events:
+            return _some_of(batch, np.unique(self._random.integers(0, len(batch), self._most_events)))
+        return batch if batch.rows is None else _some_of(batch, np.arange(len(batch)))
 
     def _remember(self, batch: EventBatch, n: int) -> None:
         """Keep the events for trials."""
