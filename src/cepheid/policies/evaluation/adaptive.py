@@ -59,7 +59,7 @@ FEWEST_ENDS = 20
 N_PLAYED = 5
 """Times that the arrivals of a trial are played through."""
 
-MOST_WAITED = 40_000
+MOST_WAITED = 100_000
 """Where plans were tried before a snapshot, so many events are waited for until they can be tried again."""
 
 FORMAT = 1
