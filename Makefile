@@ -13,7 +13,7 @@ READY := .venv/ready-$(shell cat requirements.lock pyproject.toml | cksum | cut 
 # For recipes that need Spark: stops with one line where there is no Java.
 WITH_JAVA := java_home="$$(scripts/java.sh)" || exit 1; export JAVA_HOME="$$java_home";
 # For recipes that can leave Spark out: says so and goes on, except in CI.
-WITH_JAVA_IF_ANY := java_home="$$(scripts/java.sh)" || { [ -z "$$CI" ] || exit 1; echo "without Java: tests on Spark are skipped"; }; \
+WITH_JAVA_IF_ANY := java_home="$$(scripts/java.sh)" || { [ -z "$$CI" ] || exit 1; echo "without Java: what needs Spark is left out"; }; \
 	[ -z "$$java_home" ] || export JAVA_HOME="$$java_home";
 
 .PHONY: help setup java demo test check bench peers figures fuzz ci oldest lock clean
@@ -55,7 +55,7 @@ peers: setup  ## the engine beside Flink CEP, CORE, DuckDB, Polars and plain Pyt
 	@$(PY) -m benchmarks.peers
 
 figures: setup  ## the figures of the papers, the paper's number beside ours; of one with PAPER=probslack
-	@PAPER="$(PAPER)" scripts/figures.sh
+	@$(WITH_JAVA_IF_ANY) PAPER="$(PAPER)" scripts/figures.sh
 
 fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 	@$(PY) scripts/fuzz.py --minutes $(MINUTES)

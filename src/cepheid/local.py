@@ -18,14 +18,17 @@ from cepheid.engine.composite import events_for
 from cepheid.engine.counting import count as count_matches
 from cepheid.engine.counting import count_by_event
 from cepheid.engine.first import cut, first_matches, require_limit
+from cepheid.engine.late_events import FollowedTime, in_arrival, punctual, receptions
 from cepheid.engine.matches import Matches
 from cepheid.engine.output import assemble, assemble_timed_out
-from cepheid.engine.outputs import NAMES, NULL_KEY, REJECTED, SLACK_NAMES, TIMED_OUT, Outputs, asked_outputs
+from cepheid.engine.outputs import NULL_KEY, REJECTED, TIMED_OUT, Outputs, asked_outputs, replayed_outputs
 from cepheid.engine.rejected import missing_keys
 from cepheid.engine.session import Work, prepare, run_outputs
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
-from cepheid.engine.slack import SlackReport, k_slack, punctual, warning_of, watch_of
+from cepheid.engine.slack import warning_of, watch_of
+from cepheid.engine.slack_report import SlackReport
 from cepheid.engine.together import Found, run_together
+from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.errors import CepheidError, SetupError, level_outside
 from cepheid.events.arrow_memory import array_of, texts_of
 from cepheid.events.batch import EventBatch
@@ -79,6 +82,16 @@ class Result:
         return None if self.slack_report is None else self.slack_report.decisions
 
     @property
+    def fitted(self) -> Any:
+        """A pyarrow Table of the distributions that a `cepheid.Slack` learned; else None."""
+        return None if self.slack_report is None else self.slack_report.fitted
+
+    @property
+    def slack(self) -> Any:
+        """A pyarrow Table of one row: what a `cepheid.Slack` did; else None."""
+        return None if self.slack_report is None else self.slack_report.figures
+
+    @property
     def n_matches(self) -> int:
         """The number of matches."""
         return len(self.matches)
@@ -122,9 +135,9 @@ def match(
             sets and with other outputs all matches are found first.
         settings: how much a query may hold: `cepheid.Settings`.
         slack: replay the table as a stream, in which events that come too late are in no match: see `cepheid.Matcher`.
-            The events came in the order of the rows, or for a `cepheid.Slack` as ``received`` says. Then ``late`` is an
-            output, too, and for a `cepheid.Slack` ``closed``. None: no event is late.
-        received: the column that says when an event was received; a `cepheid.Slack` needs one.
+            The events came as ``received`` says, or in the order of the rows. Then ``late`` is an output, too, and
+            of a `cepheid.Slack` ``closed``, ``fitted`` and ``slack``. None: no event is late.
+        received: the column that says when an event was received, for ``slack``; a `cepheid.Slack` needs one.
 
     Returns:
         RETURN's columns, or the default ones: ``match_id``, first and last time, SAME's attributes, and a struct for
@@ -147,7 +160,9 @@ def match(
     """
     require_settings(settings)
     require_limit(limit)
-    asked = None if outputs is None else asked_outputs(outputs, NAMES if slack is None else SLACK_NAMES)
+    asked = (
+        None if outputs is None else asked_outputs(outputs, replayed_outputs(slack, by_policy=isinstance(slack, Slack)))
+    )
     options: dict[str, Any] = {
         "time": time,
         "type": type,
@@ -159,7 +174,7 @@ def match(
         "limit": limit,
         "settings": settings,
         "slack": slack,
-        "received": received_column(received, slack),
+        "received": received_column(received, slack, replayed=True),
     }
     if asked is not None:
         options |= {"reject_null_keys": REJECTED in asked, "timed_out": TIMED_OUT in asked}
@@ -409,7 +424,14 @@ def _arrived(
     if slack is None:
         return _Arrived(batch)
     if not isinstance(slack, Slack):
-        return _Arrived(*punctual(batch, k_slack(batch, slack_us(slack, time_unit))))
+        if received is None:
+            arrived = np.argsort(batch.rows_of(np.arange(len(batch))), kind="stable")
+        else:
+            received_us, _ = receptions(batch, received, time_unit, BEFORE_ALL_US)
+            arrived = in_arrival(received_us)
+        passed_us = np.empty(len(batch), np.int64)
+        passed_us[arrived] = FollowedTime(slack_us(slack, time_unit)).passed(batch.time_us[arrived])
+        return _Arrived(*punctual(batch, passed_us))
     if received is None:
         raise SetupError(
             "a cep.Slack goes by when events were received, and no column of the table says that",

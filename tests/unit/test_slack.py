@@ -190,7 +190,7 @@ def test_a_set_has_one_watermark() -> None:
         (lambda: cep.match(table(1, 5), WITHIN, time="ts", type="kind", time_unit="ms", slack=slack()), "received="),
         (lambda: cep.match(table(1, 5), WITHIN, **options(slack=slack(), received="gat")), "'gat'"),
         (lambda: cep.match(table(1, 5), WITHIN, **options(slack=slack(per="phone"))), "'phone'"),
-        (lambda: cep.match(table(1, 5), WITHIN, **options()), "no cep.Slack reads it"),
+        (lambda: cep.match(table(1, 5), WITHIN, **options()), "no slack= reads it"),
         (lambda: cep.match(table(1, 5), SLIDING, **options(slack=slack(every="1 s"))), "leave every= out"),
         (lambda: cep.match(table(1, 5), "PATTERN SEQ(A a, B b)", **options(slack=slack())), "every="),
         (lambda: cep.match(table(1, 5), WITHIN, **options(slack=slack()), outputs="lat"), "'lat'"),
@@ -210,3 +210,52 @@ def test_a_snapshot_of_another_slack_is_refused() -> None:
     other = cep.Matcher(WITHIN, slack=slack(miss_ratio=0.3), **options())
     with pytest.raises(DataError, match="slack"):
         other.restore(matcher.snapshot())
+
+
+def test_what_a_replay_tells() -> None:
+    events = table(10, 900)
+    names = ("late", "closed", "fitted", "slack")
+    found = cep.match(events, WITHIN, outputs=names, slack=slack(), **options())
+    matcher = cep.Matcher(WITHIN, slack=slack(), **options())
+    matcher.push(events)
+    report = matcher.slack_report()
+    (row,) = found.slack.to_pylist()
+    assert row["miss_ratio"] == report.miss_ratio == row["n_missed"] / row["n_windows"]
+    assert row["mean_slack_us"] == report.mean_slack_us
+    assert row["n_late"] == report.n_late == len(found.late)
+    assert found.fitted.equals(report.fitted)
+    assert found.closed.equals(report.decisions)
+
+
+def test_no_more_windows_miss_events_than_were_closed() -> None:
+    # Late events are lost to windows that are still open, too: these count when they are closed.
+    matcher = cep.Matcher(WITHIN, slack=cep.Slack.ignore(), **options())
+    events = table(11, 900)
+    for start in range(0, len(events), 50):
+        matcher.push(events.slice(start, 50))
+        report = matcher.slack_report()
+        assert report.n_missed <= report.n_windows
+    assert report.miss_ratio > 0.9
+
+
+def test_a_length_of_time_and_an_order_of_reception() -> None:
+    events = table(12, 300, n_sources=2)
+    shuffled = events.take(pa.array(np.random.default_rng(1).permutation(len(events))))
+    asked = {"slack": "5 ms", "outputs": ("matches", "late")}
+    found = cep.match(shuffled, WITHIN, **asked, **options(order="number"))
+    # Among those that were received at one moment, the one that was generated first came first.
+    by_reception = events.sort_by([("got", "ascending"), ("ts", "ascending")])
+    right = cep.match(by_reception, WITHIN, **asked, **{**options(order="number"), "received": None})
+    assert sorted(found.late["number"].to_pylist()) == sorted(right.late["number"].to_pylist())
+    assert found.matches.to_pylist() == right.matches.to_pylist()
+    assert len(found.late) > 20
+
+
+def test_late_events_of_windows_that_overlap_are_no_change_of_distributions() -> None:
+    matcher = cep.Matcher(WITHIN, slack=cep.Slack.probabilistic(0.2), **options())
+    matcher.push(table(12, 900))
+    report = matcher.slack_report()
+    # Each of them is missed by ten windows in a row: more than chance explains, were these not of one event.
+    assert report.n_late >= 5
+    assert report.n_missed > 5 * report.n_late
+    assert len(report.fitted) > 10

@@ -38,6 +38,8 @@ class Run:
         slack: the mean slack, ms.
         n_windows: that were closed.
         completion: the mean completion time, ms; NaN where it was not asked for.
+        by_end: what that were if no window was closed before its end, ms.
+        n_early: windows that were closed before their ends.
     """
 
     policy: str
@@ -49,6 +51,8 @@ class Run:
     slack: float
     n_windows: int
     completion: float = float("nan")
+    by_end: float = float("nan")
+    n_early: int = 0
 
 
 def policy_of(name: str, delta: float, period: int = PERIOD, warm_up: int = 256) -> SlackPolicy:

@@ -15,8 +15,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from cepheid.connectors.writing import rows_of, write_json_lines
+from cepheid.job.closed import Closed
 from cepheid.job.report import Report, Step
-from cepheid.job.telemetry import Closed
 
 _VERBS = {"read": "reading", "match": "matching", "write": "writing"}
 N_CELL_MAX = 60
@@ -125,7 +125,8 @@ def show_report(report: Report) -> None:
             f"{report.n_late:,} {_plural('event', 'events', report.n_late)} came too late, and are in no match"
         )
     if (slack := report.slack_report) is not None and slack.mean_slack_us is not None:
-        console.print(str(Closed(slack.n_windows, slack.n_missed, slack.mean_slack_us)))
+        figures = Closed(slack.n_windows, slack.n_missed, slack.mean_slack_us, slack.n_gave_up, slack.n_unreceived)
+        console.print(str(figures))
     for said, n in Counter(map(str, report.decisions)).items():
         console.print(escape(said if n == 1 else f"{n} tasks: {said}"), style="dim")
     for what, path in (("matches", report.sink), ("rejected", report.rejected_sink), ("late", report.late_sink)):

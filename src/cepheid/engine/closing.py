@@ -106,8 +106,10 @@ class Closer:
 
     @property
     def n_missed(self) -> int:
-        """Windows that miss an event, as far as is known."""
-        return int(self._state[at.N_MISSED])
+        """Windows that were closed and miss an event, as far as is known."""
+        # Where a late event is lost to windows that are still open, these are among those that will.
+        n_open = np.count_nonzero(self._missed[: self._n_flags] >= self._state[at.WINDOW])
+        return int(self._state[at.N_MISSED]) - int(n_open)
 
     @property
     def n_late(self) -> int:
@@ -296,7 +298,8 @@ def _state(closing: Closing, grid: Grid, first: int | None, *, risks: bool) -> I
     state[at.BUDGET] = round(closing.budget * at.RATIO)
     deviation = (closing.budget * (1 - closing.budget)) ** 0.5
     state[at.DRIFT] = round((closing.budget + deviation / 2) * at.STEP)
-    state[at.ALARM] = ALARM_MISSES * at.STEP
+    # An event that is late is missed by all windows that it lies in.
+    state[at.ALARM] = ALARM_MISSES * at.STEP * max(1, -(-grid.size // grid.slide))
     state[at.FIRST] = state[at.WINDOW] = at.BEFORE if first is None else first
     state[at.NOW] = at.BEFORE
     state[at.RECORDS] = risks

@@ -17,16 +17,22 @@ LATE = "late"
 CLOSED = "closed"
 """The output that tells which windows a `cepheid.Slack` closed, and why."""
 
+FITTED = "fitted"
+"""The output that tells what a `cepheid.Slack` learned of gaps and delays."""
+
+SLACK = "slack"
+"""The output that tells in numbers what a `cepheid.Slack` did."""
+
+POLICY_NAMES = (CLOSED, FITTED, SLACK)
+"""The outputs that a `cepheid.Slack` has."""
+
 HELD = "held"
 """The output of a stream that tells what it holds."""
 
 PLANS = "plans"
 """The output of a stream that tells what was decided on its evaluation plan."""
 
-STREAM_NAMES = (*NAMES, LATE, CLOSED, HELD, PLANS)
-
-SLACK_NAMES = (*NAMES, LATE, CLOSED)
-"""The outputs of a table whose events may come late."""
+STREAM_NAMES = (*NAMES, LATE, *POLICY_NAMES, HELD, PLANS)
 
 TOLD = (MATCHES, TIMED_OUT)
 """The outputs of which each call to a `cepheid.Matcher` tells."""
@@ -50,7 +56,14 @@ class Outputs:
             read, no type) and those with NULL in SAME, which are in no partition.
         late: the events that came when the watermark had passed them: of a stream, and of a table with ``slack=``.
         closed: with a `cepheid.Slack`, which windows were closed when, why, and with which chance of a miss
-            (`cepheid.engine.slack.SlackReport.decisions`).
+            (`cepheid.engine.slack_report.SlackReport.decisions`). Of a stream, with the ``bucket`` of keys.
+        fitted: with a `cepheid.Slack`, by which distributions of gaps and delays windows are closed at the end
+            (`cepheid.engine.slack_report.SlackReport.fitted`). Of a stream, with the ``bucket``: those of the sources
+            that were learned anew in a micro-batch.
+        slack: with a `cepheid.Slack`, what it did, in one row: ``n_windows`` that were closed, ``n_missed`` of them
+            that are known to miss an event, the ``miss_ratio``, ``mean_slack_us``, ``n_late`` events, ``n_sources``,
+            ``n_unreceived`` events without a time of reception, ``n_gave_up`` windows that were closed because a source
+            was silent. Of a stream, a row for each ``bucket`` that was called in a micro-batch: what it did so far.
         held: of a stream on Spark, what each bucket of keys holds after a micro-batch in which it was called, for
             who watches the stream: ``bucket``; ``n_late`` events of the micro-batch that came too late;
             ``n_waiting`` events that wait for the watermark; ``n_partial_matches``; ``n_bytes``.
@@ -63,6 +76,8 @@ class Outputs:
     rejected: Any = None
     late: Any = None
     closed: Any = None
+    fitted: Any = None
+    slack: Any = None
     held: Any = None
     plans: Any = None
 
@@ -89,6 +104,18 @@ def asked_outputs(outputs: str | Collection[str], known: tuple[str, ...] = NAMES
             remedy=f"name some of {', '.join(known)}, or leave outputs= out for the matches alone",
         )
     return names
+
+
+def replayed_outputs(slack: object, *, by_policy: bool) -> tuple[str, ...]:
+    """The outputs of a table that may be replayed as a stream.
+
+    Args:
+        slack: how late its events may be; None for no replay.
+        by_policy: it is a `cepheid.Slack`.
+    """
+    if slack is None:
+        return NAMES
+    return (*NAMES, LATE, *(POLICY_NAMES if by_policy else ()))
 
 
 def told_of(asked: frozenset[str] | None, matches: Any, timed_out: Any) -> Any:

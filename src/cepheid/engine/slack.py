@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,29 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.closing import GAVE_UP, REASONS, Closed, Closer
+from cepheid.engine.late_events import in_arrival, receptions
+from cepheid.engine.slack_report import DECISIONS, FITTED, SlackReport
 from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.errors import SchemaError
 from cepheid.events.batch import EventBatch
-from cepheid.events.event_time import event_times
 from cepheid.language.bound import BoundQuery
 from cepheid.ports.slack import PATIENCE, AskedSlack, Grid, Int64Array, SlackPolicy
+from cepheid.stats.frequencies import Bins
 
 STEPS = 10
 """So often is the watermark moved in a window of WITHIN, where nothing says how often. Chosen."""
-
-_MOMENT = pa.timestamp("us", "UTC")
-DECISIONS = pa.schema(
-    [
-        pa.field("window_end", _MOMENT),
-        pa.field("n_windows", pa.int64()),
-        pa.field("closed_at", _MOMENT),
-        pa.field("slack_us", pa.int64()),
-        pa.field("reason", pa.string()),
-        pa.field("p_miss", pa.float64()),
-        pa.field("source", pa.string()),
-    ]
-)
-"""The columns of `SlackWatch.decisions`."""
 
 
 @dataclass(frozen=True)
@@ -51,46 +39,6 @@ class SlackWindow:
     size_us: int
     closed: bool = True
     origin_us: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class SlackReport:
-    """What a slack policy did so far.
-
-    Attributes:
-        n_windows: that were closed.
-        n_missed: those of them that are known to miss an event.
-        mean_slack_us: how long after their ends they were closed; negative for before.
-        n_late: events that came when their window was closed.
-        n_sources: sources that have brought events.
-        n_unreceived: events without a time of reception.
-        n_gave_up: windows that were closed because a source had been silent for too long.
-        decisions: a pyarrow Table of what was closed in the last call: ``window_end``; ``n_windows``, where several
-            were closed for one reason (the first one's end is told); ``closed_at``, by the clock of the receiver, and
-            ``slack_us`` from the end to there; ``reason``: ``events`` from after the end have come, it is ``learned``
-            that nothing is missing, the ``latest`` moment has come, a source was silent and it ``gave up``, the delay
-            has ``elapsed``, the window was ``spent``, or every source
-            had been given up before it began (``silent``); ``p_miss``, the chance that it misses an event, NULL where
-            nothing is known; and the ``source`` that kept it open longest.
-        fitted: a pyarrow Table of the distributions by which windows are closed: ``source``, ``quantity`` (the ``gap``
-            between two events, the ``delay`` of an event), and the ``probability`` that it lies from ``least_us`` to
-            ``greatest_us``.
-    """
-
-    n_windows: int
-    n_missed: int
-    mean_slack_us: float | None
-    n_late: int
-    n_sources: int
-    n_unreceived: int
-    n_gave_up: int
-    decisions: Any
-    fitted: Any
-
-    @property
-    def miss_ratio(self) -> float | None:
-        """The ratio of closed windows that miss an event; None before one was closed."""
-        return self.n_missed / self.n_windows if self.n_windows else None
 
 
 def slack_window(bounds: Sequence[BoundQuery], every_us: int | None, resolution_us: int) -> SlackWindow:
@@ -129,23 +77,12 @@ def slack_window(bounds: Sequence[BoundQuery], every_us: int | None, resolution_
     return SlackWindow(every_us, max(every_us, size or 0))
 
 
-FITTED = pa.schema(
-    [
-        pa.field("source", pa.string()),
-        pa.field("quantity", pa.string()),
-        pa.field("least_us", pa.int64()),
-        pa.field("greatest_us", pa.int64()),
-        pa.field("probability", pa.float64()),
-    ]
-)
-"""The columns of `SlackReport.fitted`; a quantity is ``gap`` or ``delay``."""
-
-
 class SlackWatch:
     """Follows when events were received, and says up to when a stream is complete.
 
     Attributes:
         decisions: see `SlackReport`.
+        n_unreceived: events without a time of reception so far.
         n_gave_up, gave_up_sources: of the last call: windows closed though sources were silent, and these.
     """
 
@@ -178,8 +115,9 @@ class SlackWatch:
         self._received, self._unit, self._per = received, received_unit, per
         self._sources: dict[Any, int] = {}
         self._newest_us = BEFORE_ALL_US
-        self._n_unreceived = 0
+        self.n_unreceived = 0
         self._n_gave_up = 0
+        self._told_fits: list[tuple[Bins, Bins] | None] = []
         self.decisions: Any = DECISIONS.empty_table()
         self.n_gave_up = 0
         self.gave_up_sources: list[str] = []
@@ -221,15 +159,30 @@ class SlackWatch:
             mean_slack_us=closer.slack_sum / n * self._tick_us if n else None,
             n_late=closer.n_late,
             n_sources=closer.n_sources,
-            n_unreceived=self._n_unreceived,
+            n_unreceived=self.n_unreceived,
             n_gave_up=self._n_gave_up,
             decisions=self.decisions,
             fitted=self._fitted(),
         )
 
-    def _fitted(self) -> Any:
+    def fitted_anew(self) -> Any:
+        """The distributions of the sources that were learned since the last time they were asked for (`FITTED`)."""
+        fits = [self.policy.fitted(number) for number in range(self._closer.n_sources)]
+        known = [*self._told_fits, *([None] * (len(fits) - len(self._told_fits)))]
+        new = [
+            n
+            for n, (fit, told) in enumerate(zip(fits, known, strict=True))
+            if fit and (not told or fit[0] is not told[0])
+        ]
+        self._told_fits = fits
+        return self._fitted(new)
+
+    def _fitted(self, numbers: Iterable[int] | None = None) -> Any:
+        """The distributions of sources, by their numbers; of all."""
         rows: list[tuple[str, str, int, int, float]] = []
-        for number, name in enumerate(self.sources[: self._closer.n_sources]):
+        names = self.sources
+        for number in range(self._closer.n_sources) if numbers is None else numbers:
+            name = names[number]
             for quantity, bins in zip(("gap", "delay"), self.policy.fitted(number) or (), strict=False):
                 ends = (bins.least * self._tick_us, bins.greatest * self._tick_us)
                 least, greatest, chances = (one.tolist() for one in (*ends, bins.probabilities))
@@ -256,15 +209,15 @@ class SlackWatch:
         if not n:
             return np.empty(0, np.int64)
         rows = batch.rows_of(np.arange(n))
-        in_arrival = np.argsort(rows, kind="stable")
-        received_us = self._receptions(batch, rows, in_arrival, now_us)
-        in_order = in_arrival[np.argsort(received_us[in_arrival], kind="stable")]
+        received_us = self._receptions(batch, now_us)
+        # Those that were received at one moment came in the order in which they were generated.
+        in_order = in_arrival(received_us)
         received = received_us[in_order] // self._tick_us
         generated = batch.time_us[in_order] // self._tick_us
         now = self._closer.now
         if now is not None:
             received = np.maximum(received, now)
-        closed = self._closer.receive(self._codes(batch, rows)[in_order], generated, received)
+        closed = self._closer.receive(self._codes(batch, rows[in_order]), generated, received)
         self._newest_us = max(self._newest_us, int(received_us.max()))
         self._told(closed)
         watermarks = np.empty(n, np.int64)
@@ -279,29 +232,15 @@ class SlackWatch:
         """
         self._told(self._closer.until(now_us // self._tick_us))
 
-    def _receptions(self, batch: EventBatch, rows: Int64Array, in_arrival: Int64Array, now_us: int) -> Int64Array:
+    def _receptions(self, batch: EventBatch, now_us: int) -> Int64Array:
         if self._received is None:
-            return np.full(len(rows), max(now_us, self._newest_us), np.int64)
-        if self._received not in batch.table.column_names:
-            raise SchemaError(
-                f"the events have no column {self._received!r}, which is to say when they were received",
-                remedy=f"name one of {', '.join(batch.table.column_names)} as received=",
-            )
-        read = event_times(batch.table.column(self._received), self._unit, self._received)
-        values = np.array(read.values[rows], np.int64)
-        if read.bad is None or not read.bad[rows].any():
-            return values
-        # One that does not say came with the one before it.
-        bad = read.bad[rows]
-        self._n_unreceived += int(bad.sum())
-        last = self._newest_us
-        for position in in_arrival:
-            if bad[position]:
-                values[position] = batch.time_us[position] if last == BEFORE_ALL_US else last
-            last = max(last, int(values[position]))
-        return values
+            return np.full(len(batch), max(now_us, self._newest_us), np.int64)
+        received_us, n_unreceived = receptions(batch, self._received, self._unit, self._newest_us)
+        self.n_unreceived += n_unreceived
+        return received_us
 
     def _codes(self, batch: EventBatch, rows: Int64Array) -> Int64Array:
+        """The source of the event in each of these rows, which stand in the order of reception."""
         if self._per is None:
             return np.zeros(len(rows), np.int64)
         if self._per not in batch.table.column_names:
@@ -319,9 +258,8 @@ class SlackWatch:
         codes = np.array(own, np.int64)
         new = np.flatnonzero(codes[indices] < 0)
         if len(new):  # numbers in the order in which sources are first heard of, however the stream is cut
-            in_arrival = new[np.argsort(rows[new], kind="stable")]
             known = (*values, None)
-            for index in dict.fromkeys(indices[in_arrival].tolist()):
+            for index in dict.fromkeys(indices[new].tolist()):
                 codes[index] = self._sources.setdefault(known[index], len(self._sources))
         found: Int64Array = codes[indices]
         return found
@@ -348,9 +286,9 @@ class SlackWatch:
         deciding = closed.sources[gave_up].tolist()
         self.gave_up_sources = [names[source] for source in deciding if 0 <= source < len(names)]
         columns = [
-            pa.array(ends * tick, pa.int64()).cast(_MOMENT),
+            pa.array(ends * tick, pa.int64()).cast(DECISIONS.field("window_end").type),
             pa.array(closed.counts, pa.int64()),
-            pa.array(closed.at * tick, pa.int64()).cast(_MOMENT),
+            pa.array(closed.at * tick, pa.int64()).cast(DECISIONS.field("window_end").type),
             pa.array((closed.at - ends) * tick, pa.int64()),
             pa.array([REASONS[reason] for reason in closed.reasons.tolist()], pa.string()),
             pa.array(closed.risks, pa.float64(), mask=np.isnan(closed.risks)),
@@ -364,7 +302,7 @@ class SlackWatch:
             "closer": self._closer.said(),
             "sources": [[value, number] for value, number in self._sources.items()],
             "newest_us": self._newest_us,
-            "n_unreceived": self._n_unreceived,
+            "n_unreceived": self.n_unreceived,
             "n_gave_up": self._n_gave_up,
         }
 
@@ -373,8 +311,9 @@ class SlackWatch:
         self._closer.restore(said["closer"])
         self._sources = dict(said["sources"])
         self._newest_us = said["newest_us"]
-        self._n_unreceived = said["n_unreceived"]
+        self.n_unreceived = said["n_unreceived"]
         self._n_gave_up = said["n_gave_up"]
+        self._told_fits = [self.policy.fitted(number) for number in range(self._closer.n_sources)]
 
 
 def watch_of(
@@ -406,36 +345,3 @@ def warning_of(watch: SlackWatch) -> str | None:
         f"{watch.n_gave_up} windows were closed because nothing had come from {sources} for {PATIENCE} times as long "
         "as it ever took; give max_latency= to say how long windows may stay open"
     )
-
-
-def k_slack(batch: EventBatch, slack_us: int) -> Int64Array:
-    """The watermark when each event came, where it follows the greatest time before it.
-
-    Args:
-        batch: its events came in the order of its rows.
-        slack_us: how much later than newer ones an event may come and still be on time.
-
-    Returns:
-        int64, by position.
-    """
-    in_arrival = np.argsort(batch.rows_of(np.arange(len(batch))), kind="stable")
-    greatest = np.maximum.accumulate(batch.time_us[in_arrival])
-    watermarks = np.empty(len(batch), np.int64)
-    watermarks[in_arrival[:1]] = BEFORE_ALL_US
-    watermarks[in_arrival[1:]] = greatest[:-1] - slack_us - 1
-    return watermarks
-
-
-def punctual(batch: EventBatch, watermarks_us: Int64Array) -> tuple[EventBatch, Any]:
-    """The events of a table that came on time, and a pyarrow Table of those that were late, as they came.
-
-    Args:
-        batch: as it was read.
-        watermarks_us: int64, by position: the watermark when each came.
-    """
-    late = batch.time_us <= watermarks_us
-    if not late.any():
-        return batch, batch.table.slice(0, 0)
-    rows = batch.rows_of(np.arange(len(batch)))
-    on_time = EventBatch(batch.table, batch.schema, batch.time_us[~late], rows[~late], batch.rejected)
-    return on_time, batch.table.take(pa.array(np.sort(rows[late])))

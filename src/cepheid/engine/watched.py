@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.slack import SlackReport, SlackWatch, warning_of, watch_of
+from cepheid.engine.slack import SlackWatch, warning_of, watch_of
+from cepheid.engine.slack_report import SlackReport
 from cepheid.engine.turns import in_turn
 from cepheid.errors import DataError, level_outside
 from cepheid.events.batch import EventBatch

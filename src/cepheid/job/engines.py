@@ -14,7 +14,7 @@ import pyarrow as pa
 from cepheid.connectors.rejected import N_RAW_MAX, REJECTED_SCHEMA
 from cepheid.connectors.writing import rows_of
 from cepheid.engine.settings import DEFAULTS, Settings
-from cepheid.engine.slack import SlackReport
+from cepheid.engine.slack_report import SlackReport, report_of
 from cepheid.errors import DataError, NoMatchWarning
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
@@ -182,6 +182,7 @@ def match_spark(
     others: Sequence[str] = (),
     timed_out: bool = False,
     settings: Settings = DEFAULTS,
+    slack: SlackSection | None = None,
 ) -> Found:
     """The matches, found by Spark on this machine; see `match_local`.
 
@@ -208,11 +209,17 @@ def match_spark(
         "order": list(schema.order) or [_ROW],
         "parameters": parameters,
         "settings": settings,
+        **({} if slack is None else {"slack": slack.slack, "received": slack.received}),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoMatchWarning)  # the report has them
-        detected = detect(given, asked, **options, queries=rest)
-    found = {name: _in_utc(_without_row(frame.toArrow())) for name, frame in detected.items()}
+        detected = detect(given, asked, **options, queries=rest, outputs=("matches", *_REPLAYED[slack is not None]))
+    found = {name: _in_utc(_without_row(outputs.matches.toArrow())) for name, outputs in detected.items()}
+    late, report = None, None
+    if slack is not None:
+        told = {name: getattr(detected[MAIN], name).toArrow() for name in _REPLAYED[True]}
+        late = _in_utc(told["late"].drop_columns([name for name in (_ROW,) if name in told["late"].column_names]))
+        report = report_of(told["slack"], told["closed"].sort_by("window_end"), told["fitted"])
     detected.unpersist()
     left = None
     if timed_out:
@@ -225,9 +232,19 @@ def match_spark(
     matches = found.pop(MAIN)
     decisions = () if telling is None else telling.decisions
     return Found(
-        matches, len(matches), *_rejected_of(tables, schema), others=found, timed_out=left, decisions=decisions
+        matches,
+        len(matches),
+        *_rejected_of(tables, schema),
+        others=found,
+        timed_out=left,
+        late=late,
+        slack_report=report,
+        decisions=decisions,
     )
 
+
+_REPLAYED: dict[bool, tuple[str, ...]] = {False: (), True: ("late", "closed", "fitted", "slack")}
+"""Whether a policy closes windows -> the outputs that tell of it."""
 
 _ROW = "#row"
 """The column that Spark orders events of equal time by where the job names none: rows have no order of their own."""

@@ -45,6 +45,14 @@ class PrometheusMetrics:
         self._switches = counter("plan_switches", "Changes of an evaluation plan, by the new one", "query", "plan")
         self._seconds = gauge("batch_seconds", "How long the last batch took")
         self._number = gauge("batch_number", "The number of the last batch")
+        self._closed = {
+            "n_windows": gauge("closed_windows", "Windows that slack policies closed, since the checkpoint was made"),
+            "n_missed": gauge("missed_windows", "Those of them that are known to miss an event"),
+            "miss_ratio": gauge("miss_ratio", "The ratio of the two"),
+            "mean_slack_s": gauge("slack_seconds", "How long after their ends windows were closed on average"),
+            "n_gave_up": gauge("given_up_windows", "Windows that were closed because a source had fallen silent"),
+            "n_unreceived": gauge("unreceived_events", "Events without a time of reception"),
+        }
         try:
             self._server, self._thread = start_http_server(port, registry=registry)
         except OSError as error:
@@ -74,6 +82,10 @@ class PrometheusMetrics:
             self._watermark.set(totals.watermark_s)
         for quantile, seconds in zip(QUANTILES, totals.latency_s or (), strict=bool(totals.latency_s)):
             self._latency.labels(f"{quantile:g}").set(seconds)
+
+        if (closed := written.closed) is not None:
+            for name, gauge in self._closed.items():
+                gauge.set(closed.mean_slack_us / 1e6 if name == "mean_slack_s" else getattr(closed, name))
 
     def close(self) -> None:
         """Give the port back."""

@@ -289,8 +289,6 @@ class JobFile(Section):
                 raise ValueError(
                     "[late] is for streams, and this job is none; leave it out, or add [stream] or [slack]"
                 )
-            if self.slack is not None and self.engine == "spark":
-                raise ValueError("[slack] on Spark is for streams; leave engine out, or add [stream]")
             return self
         if (self.stream.watermark is None) == (self.slack is None):
             raise ValueError(
@@ -324,11 +322,13 @@ class JobFile(Section):
         return self
 
 
-def decisions_section(model: JobFile) -> FileOutputSection | None:
-    """Where the decisions of a slack policy go, as JSON lines; None for nowhere."""
-    if model.slack is None or model.slack.decisions is None:
-        return None
-    return FileOutputSection(path=model.slack.decisions, format="jsonl")
+def policy_sections(model: JobFile) -> dict[str, FileOutputSection | None]:
+    """Where what a slack policy tells goes, as JSON lines, by the output; None for nowhere."""
+    slack = model.slack
+    paths = {"closed": None if slack is None else slack.decisions, "fitted": None if slack is None else slack.fitted}
+    return {
+        name: None if path is None else FileOutputSection(path=path, format="jsonl") for name, path in paths.items()
+    }
 
 
 LATER = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cepheid.engine.slack import SlackReport
+from cepheid.engine.slack_report import SlackReport
 from cepheid.ports.evaluation import Decision
 
 

@@ -24,7 +24,7 @@ from cepheid.events.schema import Schema
 from cepheid.job.columns import columns_of_all
 from cepheid.job.engines import Found, match_local, match_spark
 from cepheid.job.load import Job
-from cepheid.job.model import SourceSection, decisions_section
+from cepheid.job.model import SourceSection, policy_sections
 from cepheid.job.no_matches import why_none
 from cepheid.job.parameters import parameters_of, require_all, values_for
 from cepheid.job.report import Report, Step
@@ -132,6 +132,7 @@ def run(
             others=others,
             timed_out=timed_out,
             settings=job.model.settings.settings,
+            slack=job.model.slack,
         )
     else:
         null_keys = job.model.rejected_events is not None and job.model.rejected_events.null_keys
@@ -153,7 +154,7 @@ def run(
     matches = found.matches if limit is None else found.matches.slice(0, limit)
     rejected = pa.concat_tables([events.rejected, _placed(found, events)])
     more_matches = {name: table if limit is None else table.slice(0, limit) for name, table in found.others.items()}
-    sink, rejected_sink, timed_out_sink, late_sink, _, *more_sinks = _write(
+    sink, rejected_sink, timed_out_sink, late_sink, _, _, *more_sinks = _write(
         job, matches, rejected, found, more_matches, progress
     )
     return Report(
@@ -204,7 +205,7 @@ def _check_sinks(job: Job) -> None:
         (rejected, model.rejected_events),
         ("sink.timed_out", model.timed_out_file),
         ("late", model.late_file),
-        ("slack", decisions_section(model)),
+        *((f"slack, {name}", section) for name, section in policy_sections(model).items()),
     )
     for name, section in (*own, *more):
         if section is None or section.path is None:
@@ -323,13 +324,14 @@ def _write(
     more = [(job.sinks[name], table) for name, table in others.items()]
     with ExitStack() as files:
         model = job.model
-        decisions = None if found.slack_report is None else found.slack_report.decisions
+        report = found.slack_report
+        told = {} if report is None else {"closed": report.decisions, "fitted": report.fitted}
         own = (
             (model.file_sink, matches),
             (model.rejected_events, rejected),
             (model.timed_out_file, found.timed_out),
             (model.late_file, found.late),
-            (decisions_section(model), decisions),
+            *((section, told.get(name)) for name, section in policy_sections(model).items()),
         )
         for section, table in (*own, *more):
             if section is None or section.path is None:

@@ -49,6 +49,7 @@ class SlackSection(Section):
         kind: which of its ways.
         received: the column that says when an event was received; numbers count in the unit of the time column.
         decisions: where each decision is written: a file, or of a stream a folder, of JSON lines.
+        fitted: where the distributions are written that windows are closed by, in the same way.
         miss_ratio, mean_latency, delay, max_latency, per, every, fit, period, warm_up, estimator, spend, resolution: as
             `cepheid.Slack` takes them.
     """
@@ -56,6 +57,7 @@ class SlackSection(Section):
     kind: SlackKind = "probabilistic"
     received: Name
     decisions: Name | None = None
+    fitted: Name | None = None
     miss_ratio: Annotated[float, Field(ge=0, lt=1)] | None = None
     mean_latency: Length | None = None
     delay: Length | None = None
@@ -85,7 +87,7 @@ class SlackSection(Section):
         return self
 
     def _given(self) -> dict[str, object]:
-        own = self.model_dump(exclude={"kind", "received", "decisions"})
+        own = self.model_dump(exclude={"kind", "received", "decisions", "fitted"})
         return {name: value for name, value in own.items() if value is not None}
 
     @property

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from cepheid.connectors.locations import is_listed
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import CLOSED, FITTED, HELD, LATE, MATCHES, PLANS, REJECTED, SLACK, TIMED_OUT
 from cepheid.errors import JobError
 from cepheid.job.engines import MAIN
 from cepheid.job.load import Job
-from cepheid.job.model import decisions_section
+from cepheid.job.model import policy_sections
 from cepheid.job.output_model import RejectedSection
 from cepheid.job.stream_model import KafkaRejectedSection
 from cepheid.job.stream_sinks import FolderWriter, RowOutput, Writer, match_writer, row_writer
@@ -56,7 +56,7 @@ def asked_of(job: Job) -> Asked:
     if _shows_null_keys(job):
         outputs.append(REJECTED)
     if model.slack is not None:
-        outputs.append(CLOSED)
+        outputs += [SLACK, *(name for name, section in policy_sections(model).items() if section is not None)]
     if model.settings.settings.evaluation == ADAPTIVE:
         outputs.append(PLANS)
     own = replace(job.query, identified=True)
@@ -103,9 +103,9 @@ def writers_of(
                 writers[REJECTED] = FolderWriter(job.path_of(rejected.path) / "null_keys", rejected.format or "jsonl")
             else:
                 writers[REJECTED] = row_writer(job, rejected, list(columns[REJECTED]), *place)
-    decisions = decisions_section(model)
-    if decisions is not None:
-        writers[CLOSED] = FolderWriter(job.path_of(decisions.path), "jsonl")
+    for name, section in policy_sections(model).items():
+        if section is not None:
+            writers[name] = FolderWriter(job.path_of(section.path), "jsonl")
     return writers
 
 
@@ -122,7 +122,8 @@ def require_places(job: Job) -> None:
         (("sink", "timed_out"), model.sink.timed_out),
         (rejected, model.rejected_output),
         (("late",), model.late),
-        (("slack", "decisions"), decisions_section(model)),
+        (("slack", "decisions"), policy_sections(model)[CLOSED]),
+        (("slack", "fitted"), policy_sections(model)[FITTED]),
         *((("queries", name), section.output) for name, section in job.sinks.items()),
     ]
     taken: dict[object, str] = {}

@@ -13,13 +13,14 @@ from typing import Any
 from cepheid.engine.outputs import PLANS
 from cepheid.errors import JobError
 from cepheid.job.checkpoint import Resumed, require_same, resumed
+from cepheid.job.closed import Closed
 from cepheid.job.load import Job
 from cepheid.job.parameters import require_all, values_for
 from cepheid.job.section import length_us
 from cepheid.job.stream_outputs import Asked, asked_of, require_places, writers_of
 from cepheid.job.stream_sinks import Writer
 from cepheid.job.stream_sources import Streams, name_of, streams_of, type_column
-from cepheid.job.telemetry import QUANTILES, Batch, Closed, Decided, Held, Telemetry, Totals, Written
+from cepheid.job.telemetry import QUANTILES, Batch, Decided, Held, Telemetry, Totals, Written
 from cepheid.language.printer import print_query
 
 
@@ -178,7 +179,7 @@ class _Batches:
     def __call__(self, rows: Any, number: int) -> None:
         """Write one batch."""
         from cepheid.spark.stream_rows import UNREAD, UNREAD_COLUMNS, summary_of
-        from cepheid.spark.streams.closing import closed_of
+        from cepheid.spark.streams.closing import figures_of
         from cepheid.spark.streams.outputs import rows_of
 
         rows.persist()
@@ -189,9 +190,9 @@ class _Batches:
             for name, writer in self.writers.items():
                 if n_rows.get(name):
                     writer(rows_of(rows, name, columns[name]), number)
-            if "closed" in columns:
-                told = closed_of(rows_of(rows, "closed", columns["closed"]))
-                self.closed.update({bucket: Closed(*figures) for bucket, figures in told.items()})
+            if "slack" in columns:
+                told = figures_of(rows_of(rows, "slack", columns["slack"]))
+                self.closed.update({bucket: Closed.of_figures(figures) for bucket, figures in told.items()})
             plans = _plans_of(rows_of(rows, PLANS, columns[PLANS])) if n_rows.get(PLANS) else ()
         finally:
             rows.unpersist()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
+
+from cepheid.job.closed import Closed, several
 
 WARN_EVERY_S = 60.0
 """Seconds between two warnings that events wait."""
@@ -17,36 +19,6 @@ SAY_EVERY_S = 60.0
 
 QUANTILES = (0.5, 0.95, 0.99)
 """Of the latency, from the time of a match's last event until it is written."""
-
-
-@dataclass(frozen=True)
-class Closed:
-    """What slack policies have done.
-
-    Attributes:
-        n_windows: that were closed.
-        n_missed: those that are known to miss an event.
-        mean_slack_us: how long after their ends they were closed; negative for before.
-    """
-
-    n_windows: int
-    n_missed: int
-    mean_slack_us: float
-
-    @classmethod
-    def of(cls, each: Iterable[Closed]) -> Closed:
-        """That of several policies together."""
-        found = list(each)
-        n = sum(one.n_windows for one in found)
-        slack_us = sum(one.n_windows * one.mean_slack_us for one in found)
-        return cls(n, sum(one.n_missed for one in found), slack_us / max(1, n))
-
-    def __str__(self) -> str:
-        ratio = self.n_missed / max(1, self.n_windows)
-        return (
-            f"{_several(self.n_windows, 'window', 'windows')} closed, {ratio:.2%} of them miss an event, "
-            f"mean slack {self.mean_slack_us / 1e6:.3f} s"
-        )
 
 
 @dataclass(frozen=True)
@@ -267,7 +239,7 @@ class Telemetry:
         else:
             (only,) = self._sources
             who = f"the last event of {only} came {now - self._heard_at[only]:.0f} s ago"
-        waiting = _several(self.totals.n_waiting, "event waits", "events wait")
+        waiting = several(self.totals.n_waiting, "event waits", "events wait")
         return (
             f"{waiting} because the watermark has stood still for {now - self._moved_at:.0f} s "
             f'({self._watermark or "there is none yet"}): {who}; idle_flush = "1 minute" under [stream] lets it go on '
@@ -283,10 +255,10 @@ def n_events_of(batch: Batch) -> int:
 def line_of(batch: Batch, written: Written, totals: Totals) -> str:
     """A batch in one line."""
     n_events = n_events_of(batch)
-    parts = [_several(n_events, "event", "events"), _several(written.n_matches, "match", "matches")]
+    parts = [several(n_events, "event", "events"), several(written.n_matches, "match", "matches")]
     parts += [f"{n:,} {name}" for n, name in ((written.n_late, "late"), (written.n_rejected, "rejected")) if n]
-    partial = _several(totals.n_partial_matches, "partial match", "partial matches")
-    held = f"holding {partial}, {_several(totals.n_waiting, 'waiting event', 'waiting events')}"
+    partial = several(totals.n_partial_matches, "partial match", "partial matches")
+    held = f"holding {partial}, {several(totals.n_waiting, 'waiting event', 'waiting events')}"
     parts = [", ".join(parts), f"{held}, {totals.state_bytes:,} bytes of state"]
     if batch.watermark is not None:
         parts.append(f"watermark {batch.watermark}")
@@ -294,16 +266,12 @@ def line_of(batch: Batch, written: Written, totals: Totals) -> str:
         parts.append(str(written.closed))
     if written.plans:
         n_switched = sum(one.switched for one in written.plans)
-        decisions = _several(len(written.plans), "decision on a plan", "decisions on plans")
-        parts.append(f"{decisions}, {_several(n_switched, 'switch', 'switches')}")
+        decisions = several(len(written.plans), "decision on a plan", "decisions on plans")
+        parts.append(f"{decisions}, {several(n_switched, 'switch', 'switches')}")
     if written.latency_s is not None:
         told = ", ".join(f"p{100 * q:g} {s:.2f} s" for q, s in zip(QUANTILES, written.latency_s, strict=True))
         parts.append(f"latency {told}")
     return f"batch {batch.number}: {'; '.join(parts)}; {batch.seconds:.2f} s"
-
-
-def _several(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def _seconds_of(iso: str) -> float:

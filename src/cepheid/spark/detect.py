@@ -7,7 +7,7 @@ from typing import overload
 
 from pyspark.sql import DataFrame, Observation
 
-from cepheid.engine.outputs import STREAM_NAMES, Outputs, asked_outputs
+from cepheid.engine.outputs import STREAM_NAMES, Outputs, asked_outputs, replayed_outputs
 from cepheid.engine.session import prepare
 from cepheid.engine.settings import DEFAULTS, Settings, require_settings
 from cepheid.errors import QueryError, SchemaError
@@ -16,12 +16,13 @@ from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
-from cepheid.policies.slack.settings import Slack
+from cepheid.policies.slack.settings import Slack, received_column
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
 from cepheid.spark import batch
 from cepheid.spark.frames import Events, events_of, events_of_types
 from cepheid.spark.outputs import DetectedOutputs, detect_outputs, detect_outputs_of_set
 from cepheid.spark.query_sets import Detected, detect_set
+from cepheid.spark.replay import Replay
 from cepheid.spark.streams.detect import detect_stream
 from cepheid.spark.streams.detect_set import detect_stream_set
 from cepheid.spark.streams.given import (
@@ -189,9 +190,12 @@ def detect(
             the delay of the `withWatermark` that was called on the time column.
         idle_flush: for streams: when nothing has moved the watermark for so long, it goes on with the wall clock, so
             that what is open is decided. None: it stands still until there are events.
-        slack: for streams: the same as ``watermark``; or a `cepheid.Slack`, by which the windows of each bucket are
-            closed. Then ``closed`` is an output, too.
-        received: the column that says when an event was received, which a `cepheid.Slack` goes by.
+        slack: how late events may be: for streams the same as ``watermark``, or a `cepheid.Slack`, by which the windows
+            of each bucket are closed. Batch DataFrames are replayed as `cepheid.match` replays a table, all events
+            together in the order in which they were received; one task finds which are late, and no other sees these
+            (`cepheid.spark.replay`). Then ``late`` is an output, and of a `cepheid.Slack` ``closed``, ``fitted`` and
+            ``slack``, too; ``observation`` counts the events that came on time.
+        received: the column that says when an event was received, which a `cepheid.Slack` goes by, and every replay.
 
     Returns:
         One row per match: the columns of RETURN, or the default ones (SEMANTICS 8), in no particular order.
@@ -254,19 +258,28 @@ def detect(
             described_by=described_by,
             slack=closing,
         )
-    refuse_what_is_for_streams(watermark, idle_flush, slack, received)
-    asked = None if outputs is None else asked_outputs(outputs)
+    refuse_what_is_for_streams(watermark, idle_flush)
+    if slack is None:
+        received_column(received, None, replayed=True)
+    names = replayed_outputs(slack, by_policy=isinstance(slack, Slack))
+    asked = None if outputs is None else asked_outputs(outputs, names)
     source = events_of_types(events, **given) if isinstance(events, Mapping) else events_of(events, **given)
     known = catalog_with(catalog, queries)
     if isinstance(read, QuerySet):
         bounds = _bound_set(source, read, parameters or {}, known)
+        replay = None if slack is None else Replay.of(source, tuple(bounds.values()), slack, received, time_unit)
+        if replay is not None:
+            source = replay.on_time
         if asked is not None:
-            return detect_outputs_of_set(source, bounds, asked, partitions, observation, settings)
+            return detect_outputs_of_set(source, bounds, asked, partitions, observation, settings, replay)
         return detect_set(source, bounds, n_partitions=partitions, observation=observation, settings=settings)
     bound = bind_to(source, read, parameters or {}, known)
     warn_of_no_matches(told(bound))
+    replay = None if slack is None else Replay.of(source, (bound,), slack, received, time_unit)
+    if replay is not None:
+        source = replay.on_time
     if asked is not None:
-        return detect_outputs(source, bound, asked, partitions, observation, settings)
+        return detect_outputs(source, bound, asked, partitions, observation, settings, replay)
     return batch.detect(source, bound, n_partitions=partitions, observation=observation, settings=settings)
 
 

@@ -16,6 +16,7 @@ from tests.spark.streams.files import stream_of, write_part
 from tests.unit.test_slack import slack, table
 
 QUERY = "PATTERN SEQ(A a, B b) WHERE SAME[device] WINDOW 400 ms SLIDE 100 ms RETURN a.number AS a, b.number AS b"
+OUTPUTS = ("matches", "late", "closed", "fitted", "slack")
 COLUMNS: dict[str, Any] = {"time": "ts", "type": "kind", "time_unit": "ms", "order": "number", "received": "got"}
 
 
@@ -27,7 +28,7 @@ def parts_of(events: pa.Table, n: int) -> list[pa.Table]:
 
 
 def run_to(outputs: Any, folder: Path) -> None:
-    writers = {name: parquet_writer(str(folder / name)) for name in ("matches", "late", "closed")}
+    writers = {name: parquet_writer(str(folder / name)) for name in OUTPUTS}
     writer = outputs.tagged.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
     writer.trigger(availableNow=True).foreachBatch(outputs.written_by(writers)).start().awaitTermination()
 
@@ -37,7 +38,7 @@ def test_a_stream_closes_windows_as_a_matcher_does(spark, tmp_path: Path) -> Non
     events = table(11, 900, n_sources=2)
     first, second, *rest = parts_of(events, 4)
     frame = stream_of(spark, tmp_path / "in", [first, second])
-    asked = {"outputs": ("matches", "late", "closed"), "slack": slack(per="device"), "partitions": 1}
+    asked = {"outputs": OUTPUTS, "slack": slack(per="device"), "partitions": 1}
     run_to(cep.detect(frame, QUERY, **asked, **COLUMNS), tmp_path)
     for part in rest:
         write_part(tmp_path / "in", part)
@@ -45,7 +46,7 @@ def test_a_stream_closes_windows_as_a_matcher_does(spark, tmp_path: Path) -> Non
     matcher = cep.Matcher(QUERY, slack=slack(per="device"), **COLUMNS)
     found = matcher.push(events).to_pylist()
     report = matcher.slack_report()
-    read = {name: spark.read.parquet(str(tmp_path / name)).toArrow() for name in ("matches", "late", "closed")}
+    read = {name: spark.read.parquet(str(tmp_path / name)).toArrow() for name in OUTPUTS}
     assert report.n_late > 10
     assert sorted(read["late"]["number"].to_pylist()) == sorted(matcher.late["number"].to_pylist())
     closed = read["closed"].sort_by([("window_end", "ascending")])
@@ -55,8 +56,15 @@ def test_a_stream_closes_windows_as_a_matcher_does(spark, tmp_path: Path) -> Non
     assert ours.num_rows - n <= 3
     for name in ("window_end", "closed_at", "reason", "source"):
         assert closed[name].cast(ours[name].type).to_pylist() == ours[name].slice(0, n).to_pylist(), name
-    last = closed.sort_by([("n_closed", "descending")]).slice(0, 1).to_pylist()[0]
+    last = read["slack"].sort_by([("n_windows", "descending")]).slice(0, 1).to_pylist()[0]
     assert last["n_missed"] == report.n_missed
+    assert last["miss_ratio"] == last["n_missed"] / last["n_windows"] <= 0.2
+    assert (last["bucket"], last["n_late"], last["n_sources"]) == (closed["bucket"][0].as_py(), report.n_late, 2)
+    # A source is told whenever it was learned anew, by the end of a micro-batch; what was learned last comes last.
+    assert report.fitted.num_rows > 20
+    fitted = read["fitted"].drop_columns(["bucket", "batch"]).to_pylist()
+    assert len(fitted) > report.fitted.num_rows
+    assert all(row in fitted for row in report.fitted.to_pylist())
     given = sorted(tuple(row.values()) for row in read["matches"].select(["a", "b"]).to_pylist())
     right = sorted((row["a"], row["b"]) for row in found)
     assert len(given) > 100
@@ -73,14 +81,6 @@ def test_what_does_not_do_is_refused(spark, tmp_path: Path) -> None:
         cep.detect(frame, QUERY, slack="5 s", watermark="5 s", **columns)
     with pytest.raises(SetupError, match="Slack reads it"):
         cep.detect(frame, QUERY, slack="5 s", **COLUMNS)
-    with pytest.raises(SchemaError, match="output closed"):
-        cep.detect(frame, QUERY, slack="5 s", outputs="closed", **columns)
-    with pytest.raises(SchemaError, match="for streams"):
-        cep.detect(
-            spark.createDataFrame([(1, 1, "A", 1)], "ts long, got long, kind string, device long"),
-            QUERY,
-            time="ts",
-            type="kind",
-            time_unit="ms",
-            slack=slack(),
-        )
+    for name in ("closed", "fitted", "slack"):
+        with pytest.raises(SchemaError, match=f"output {name}"):
+            cep.detect(frame, QUERY, slack="5 s", outputs=name, **columns)

@@ -21,6 +21,7 @@ NO_WAIT = -(1 << 40)
 
 _DENSE = 1 << 13
 _MOST_EDGES = 1 << 12
+_AT_ONCE = 17
 _ROUNDED = 1e-12
 """By so much a chance may lie above the budget: it is a sum of rounded products."""
 
@@ -123,11 +124,13 @@ class DelayModel:
         """How long after its end a window stays open, for the chance of `p_miss_after` to be within a budget, ticks."""
         lowest, highest = -1, max(0, int(self.delays.greatest[-1]))
         while highest - lowest > 1:
-            middle = (lowest + highest) // 2
-            if float(self.p_miss_after(middle, slide, mean_gap)) <= budget + _ROUNDED:
-                highest = middle
-            else:
-                lowest = middle
+            step = max(1, (highest - lowest) // _AT_ONCE)
+            between = np.arange(lowest + step, highest, step)
+            n_above = int(np.count_nonzero(self.p_miss_after(between, slide, mean_gap) > budget + _ROUNDED))
+            if n_above:
+                lowest = int(between[n_above - 1])
+            if n_above < len(between):
+                highest = int(between[n_above])
         return highest
 
     def edges(self, latest: int | None) -> NDArray[np.int64]:

@@ -212,8 +212,13 @@ def _fitting(fit: object, period: object, warm_up: object, estimator: object) ->
     return Fitting(period, min(warm_up, period), n_stretches, "silence" if estimator == "silence" else "next event")
 
 
-def received_column(received: object, slack: object) -> str | None:
+def received_column(received: object, slack: object, *, replayed: bool = False) -> str | None:
     """The column that says when events were received, as it was given.
+
+    Args:
+        received: the name of the column, or None.
+        slack: as it was given.
+        replayed: the events are a table, which is replayed in the order of that column; a length of time will do, then.
 
     Raises:
         SetupError: it is no name, or nothing reads it.
@@ -222,9 +227,9 @@ def received_column(received: object, slack: object) -> str | None:
         return None
     if not isinstance(received, str) or not received:
         raise SetupError(f"received={received!r} is not the name of a column", remedy="name one, or leave it out")
-    if not isinstance(slack, Slack):
+    if slack is None if replayed else not isinstance(slack, Slack):
         raise SetupError(
-            f"received={received!r} is given, and no cep.Slack reads it",
+            f"received={received!r} is given, and no {'slack=' if replayed else 'cep.Slack'} reads it",
             remedy="give slack=cep.Slack.probabilistic(...), or leave received= out",
         )
     return received

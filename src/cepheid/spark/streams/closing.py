@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, Row
 
-from cepheid.engine.slack import DECISIONS, SlackWatch, warning_of, watch_of
+from cepheid.engine.outputs import CLOSED, FITTED, SLACK
+from cepheid.engine.slack import SlackWatch, warning_of, watch_of
+from cepheid.engine.slack_report import DECISIONS, FIGURES
+from cepheid.engine.slack_report import FITTED as DISTRIBUTIONS
+from cepheid.errors import SchemaError
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import Int64Array
 from cepheid.language.bound import BoundQuery
@@ -20,16 +24,14 @@ from cepheid.spark.streams.clock import Clock, Heard
 
 _log = logging.getLogger("cepheid.spark")
 
-CLOSED_COLUMNS = pa.schema(
-    [
-        pa.field("bucket", pa.int64()),
-        *DECISIONS,
-        pa.field("n_closed", pa.int64()),
-        pa.field("n_missed", pa.int64()),
-        pa.field("mean_slack_us", pa.float64()),
-    ]
-)
-"""The columns of the output ``closed``: a decision, and what the bucket has done so far."""
+_BUCKET = pa.field("bucket", pa.int64())
+
+POLICY_COLUMNS = {
+    CLOSED: pa.schema([_BUCKET, *DECISIONS]),
+    FITTED: pa.schema([_BUCKET, *DISTRIBUTIONS]),
+    SLACK: pa.schema([_BUCKET, *FIGURES]),
+}
+"""The columns of what the policy of a bucket tells."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,20 @@ class StreamSlack:
             SchemaError: nothing says how often windows may be closed.
         """
         return watch_of(self.slack, list(bounds), received=self.received, received_unit=self.unit)
+
+
+def require_policy(outputs: Collection[str], slack: StreamSlack | None) -> None:
+    """Refuse outputs of a policy where there is none.
+
+    Raises:
+        SchemaError: one is asked for.
+    """
+    told = [name for name in POLICY_COLUMNS if name in outputs]
+    if told and slack is None:
+        raise SchemaError(
+            f"the output {told[0]} is of a policy that closes windows, and slack= is none",
+            remedy="give slack=cep.Slack.probabilistic(...), or ask for other outputs",
+        )
 
 
 class Closings:
@@ -96,16 +112,21 @@ class Closings:
         if said := warning_of(self._watch):
             _log.warning(said)
 
-    def table(self, bucket: int) -> Any:
-        """The decisions, with `CLOSED_COLUMNS`."""
-        found, report = pa.concat_tables(self._decisions), self._watch.report
-        n = found.num_rows
-        so_far = (report.n_windows, report.n_missed, report.mean_slack_us)
-        columns = [pa.array(np.full(n, bucket, np.int64)), *found.columns]
-        columns += [
-            pa.array([value] * n, field.type) for value, field in zip(so_far, list(CLOSED_COLUMNS)[-3:], strict=True)
-        ]
-        return pa.Table.from_arrays(columns, schema=CLOSED_COLUMNS)
+    def told(self, bucket: int, asked: Collection[str]) -> dict[str, Any]:
+        """Those of the outputs of a policy that are asked for: tables with `POLICY_COLUMNS`."""
+        tables = {}
+        if CLOSED in asked:
+            tables[CLOSED] = pa.concat_tables(self._decisions)
+        if FITTED in asked:
+            tables[FITTED] = self._watch.fitted_anew()
+        if SLACK in asked:
+            tables[SLACK] = self._watch.report.figures
+        return {
+            name: pa.Table.from_arrays(
+                [pa.array(np.full(table.num_rows, bucket, np.int64)), *table.columns], schema=POLICY_COLUMNS[name]
+            )
+            for name, table in tables.items()
+        }
 
 
 _LEAST = -(2**63)
@@ -115,12 +136,10 @@ def _or_least(value: int | None) -> int:
     return _LEAST if value is None else value
 
 
-def closed_of(rows: DataFrame) -> dict[int, tuple[int, int, float]]:
-    """What each bucket in rows of the output ``closed`` had done by then.
+def figures_of(rows: DataFrame) -> dict[int, Row]:
+    """What each bucket in rows of the output ``slack`` of one micro-batch had done by then.
 
     Returns:
-        bucket -> windows that were closed, those that miss an event, and the mean slack, us.
+        bucket -> its row, with the columns of `cepheid.engine.slack_report.FIGURES`.
     """
-    last = F.max_by(F.struct("n_closed", "n_missed", "mean_slack_us"), "n_closed").alias("last")
-    found = rows.groupBy("bucket").agg(last).collect()
-    return {int(row["bucket"]): tuple(row["last"]) for row in found}
+    return {int(row["bucket"]): row for row in rows.collect()}

@@ -14,10 +14,9 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from cepheid.engine.decided_plans import PLAN_COLUMNS
 from cepheid.engine.output_schema import timed_out_schema
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import HELD, LATE, MATCHES, PLANS, POLICY_NAMES, REJECTED, TIMED_OUT
 from cepheid.engine.settings import Settings
 from cepheid.engine.stream import Stream
-from cepheid.errors import SchemaError
 from cepheid.events.schema import Schema
 from cepheid.events.types import TEXT
 from cepheid.language.bound import BoundQuery
@@ -34,7 +33,7 @@ from cepheid.spark.pushdown import Source
 from cepheid.spark.rejected import rejected_columns
 from cepheid.spark.shipment import through
 from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of, labels
-from cepheid.spark.streams.closing import CLOSED_COLUMNS, StreamSlack
+from cepheid.spark.streams.closing import POLICY_COLUMNS, StreamSlack, require_policy
 from cepheid.spark.streams.delay import after_the_watermark, never_dropped
 from cepheid.spark.streams.given import StreamedEvents
 from cepheid.spark.streams.outputs import OUTPUT, StreamOutputs
@@ -74,11 +73,7 @@ def detect_stream(
     outputs = asked or frozenset({MATCHES})
     if slack is not None:
         slack.watch(bound)  # what cannot be followed is refused before anything runs
-    elif CLOSED in outputs:
-        raise SchemaError(
-            "the output closed tells which windows a policy closed, and slack= is none",
-            remedy="give slack=cep.Slack.probabilistic(...), or ask for other outputs",
-        )
+    require_policy(outputs, slack)
     for one in bound.chain:
         check(one, stream=True)
     whole = streamed.events.schema
@@ -200,8 +195,9 @@ def columns_of_the_stream(events: spark.StructType, outputs: frozenset[str]) -> 
         columns[LATE] = nullable
     if REJECTED in outputs:
         columns[REJECTED] = rejected_columns(nullable)
-    if CLOSED in outputs:
-        columns[CLOSED] = batch.declared_schema(CLOSED_COLUMNS)[0]
+    for name in POLICY_NAMES:
+        if name in outputs:
+            columns[name] = batch.declared_schema(POLICY_COLUMNS[name])[0]
     if HELD in outputs:
         columns[HELD] = spark.StructType([spark.StructField(name, spark.LongType(), True) for name in HELD_COLUMNS])
     if PLANS in outputs:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from cepheid.engine.output_schema import timed_out_schema
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import HELD, LATE, MATCHES, PLANS, POLICY_NAMES, REJECTED, TIMED_OUT
 from cepheid.engine.settings import Settings
 from cepheid.engine.stream import Stream
 from cepheid.errors import CepheidError, SchemaError
@@ -29,7 +29,7 @@ from cepheid.spark.keys import Keys
 from cepheid.spark.pushdown import Source
 from cepheid.spark.shipment import through
 from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of, labels
-from cepheid.spark.streams.closing import StreamSlack
+from cepheid.spark.streams.closing import StreamSlack, require_policy
 from cepheid.spark.streams.delay import after_the_watermark
 from cepheid.spark.streams.detect import (
     columns_of_the_stream,
@@ -90,11 +90,7 @@ def detect_stream_set(
         slack: closes windows.
     """
     outputs = asked or frozenset({MATCHES})
-    if CLOSED in outputs and slack is None:
-        raise SchemaError(
-            "the output closed tells which windows a policy closed, and slack= is none",
-            remedy="give slack=cep.Slack.probabilistic(...), or ask for other outputs",
-        )
+    require_policy(outputs, slack)
     for name, bound in bounds.items():
         try:
             for one in bound.chain:
@@ -226,7 +222,7 @@ def _columns(
         except CepheidError as error:
             raise error.located(bound.text, bound.origin or name) from None
         for output in told:
-            if output in columns or output in (LATE, REJECTED, CLOSED, HELD, PLANS):
+            if output in columns or output in (LATE, REJECTED, *POLICY_NAMES, HELD, PLANS):
                 raise SchemaError(
                     f"two outputs of the stream are called {output!r}", remedy=f"give the query {name!r} another name"
                 )

@@ -84,13 +84,13 @@ def refuse_what_is_for_batches(observation: Observation | None) -> None:
         )
 
 
-def refuse_what_is_for_streams(watermark: object, idle_flush: object, slack: object, received: object) -> None:
+def refuse_what_is_for_streams(watermark: object, idle_flush: object) -> None:
     """Refuse what `cepheid.detect` takes for streams alone.
 
     Raises:
         SchemaError: it is given.
     """
-    given = {"watermark": watermark, "idle_flush": idle_flush, "slack": slack, "received": received}
+    given = {"watermark": watermark, "idle_flush": idle_flush}
     for name, value in given.items():
         if value is not None:
             raise SchemaError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, Outputs
+from cepheid.engine.outputs import CLOSED, FITTED, HELD, LATE, MATCHES, PLANS, REJECTED, SLACK, Outputs
 from cepheid.spark.outputs import DetectedOutputs
 from cepheid.spark.query_sets import Detected
 from cepheid.spark.streams.outputs import Tagged, rows_of
@@ -36,13 +36,13 @@ class DetectedStreamOutputs(DetectedOutputs, Tagged):
     """Name of a query -> its outputs ``matches`` and ``timed_out``; the others are of the stream.
 
     In `tagged`, the output of a query's matches has the name of the query, and that of what timed out is
-    ``NAME.timed_out``; the others are called as they are: ``late``, ``rejected``, ``closed``, ``held``,
-    ``plans``.
+    ``NAME.timed_out``; the others are called as they are: ``late``, ``rejected``, ``closed``,
+    ``fitted``, ``slack``, ``held``, ``plans``.
 
     Attributes:
-        late, rejected, closed, held, plans: see `cepheid.Outputs`; None for one that was not asked for. An event
-            without the key of SAME is rejected once for each group of queries that want another key: ``column`` says
-            which.
+        late, rejected, closed, fitted, slack, held, plans: see `cepheid.Outputs`; None for one that was not asked
+            for. An event without the key of SAME is rejected once for each group of queries that want another key, and
+            ``column`` says which.
     """
 
     def __init__(
@@ -65,5 +65,7 @@ class DetectedStreamOutputs(DetectedOutputs, Tagged):
         self.late: Any = each.get(LATE)
         self.rejected: Any = each.get(REJECTED)
         self.closed: Any = each.get(CLOSED)
+        self.fitted: Any = each.get(FITTED)
+        self.slack: Any = each.get(SLACK)
         self.held: Any = each.get(HELD)
         self.plans: Any = each.get(PLANS)

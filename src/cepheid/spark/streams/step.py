@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.decided_plans import plans_table
-from cepheid.engine.outputs import CLOSED, HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
+from cepheid.engine.outputs import HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
 from cepheid.engine.settings import DEFAULTS, Settings
 from cepheid.engine.snapshot import unpacked
 from cepheid.engine.stream import Stream
@@ -118,7 +118,7 @@ class BucketStep:
             reached_us = clock.watermark_us(reported_ms, self.idle_us)
         else:
             reached_us = closings.until(heard, clock, self.idle_us)
-            found[CLOSED] = closings.table(bucket)
+            found |= closings.told(bucket, self.outputs)
         found |= self.decided(stream, reached_us)
         self._tell(stream, clock, stream.n_dropped - n_dropped)
         if HELD in self.outputs:
