@@ -61,8 +61,7 @@ fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 	@$(PY) scripts/fuzz.py --minutes $(MINUTES)
 
 ci: check  ## everything: checks, all tests with the slow ones, those on Spark with PySpark 4.0 again, the claims of the papers on a few seeds
-	@$(WITH_JAVA) $(PY) -m pytest
-	@$(WITH_JAVA) scripts/oldest-pyspark.sh
+	@$(WITH_JAVA) scripts/all-tests.sh
 	@PAPER=probslack scripts/figures.sh --quick --out build/figures
 	@PAPER=apam scripts/figures.sh --quick --out build/figures/apam
 
