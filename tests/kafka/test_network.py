@@ -48,8 +48,9 @@ def test_a_site_that_is_killed_and_a_link_that_is_down(
     network = LocalNetwork(tmp_path)
     assert len(network.sites) == 5
     said: list[str] = []
-    network.start()
     try:
+        network.start(said.append)
+        said.clear()
         network.feed(events.slice(0, half), end=False)
         until = time.monotonic() + 600
         while not all("batch 1: " in site.log.read_text() for site in network.sites.values()):
@@ -57,6 +58,7 @@ def test_a_site_that_is_killed_and_a_link_that_is_down(
             network.revive(said.append)
             time.sleep(1)
         link.cut()
+        said.clear()
         network.sites["north"].kill()
         network.feed(events.slice(half), end=True)
         network.revive(said.append)

@@ -42,8 +42,8 @@ def run_network(folder: Path, *, events: Path | None, out: Path | None, servers:
     network = LocalNetwork(folder, servers)
     table = None if events is None else read_events_of(network.job, events)
     say(f"{len(network.sites)} sites, broker {network.topics.servers}, logs in {folder / 'logs'}")
-    network.start()
     try:
+        network.start(say)
         if table is not None:
             say(f"{network.feed(table):,} records to the sources")
         network.wait(say)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cepheid.network.cost import transmission_cost
 from cepheid.network.forwarding import Forwarding, selectors
 from cepheid.network.graph import Combination, InevGraph
 from cepheid.network.model import Node
@@ -18,7 +19,7 @@ class Repair:
 
     Attributes:
         broken: the plan as it was, under the new rates.
-        repaired: what its sites made of it.
+        repaired: what its sites made of it: the cheapest of doing all that follows, one part of it, or nothing.
         harmful: projections that match more often than their inputs come: their sites send the inputs instead.
         unsplit: projections whose split by a type no longer pays (Eq. 1): evaluated at the site kept for that case.
     """
@@ -70,6 +71,9 @@ def repair(plan: Plan, workload: Workload) -> Repair:
     Args:
         plan: made by earlier rates.
         workload: the same queries on the network with the new rates.
+
+    Returns:
+        What became of it, never dearer than leaving it as it was.
     """
     broken = InevGraph(workload, plan.graph.combination, plan.graph.vertices)
     if plan.is_centralized:
@@ -84,9 +88,18 @@ def repair(plan: Plan, workload: Workload) -> Repair:
     if not harmful and not unsplit:
         return Repair(broken, broken, harmful, unsplit)
     fixed = {**_single_sites(plan.graph), **fallback_nodes(plan, forwarding)}
-    combination = _without(plan.combination, harmful, unsplit)
-    graph = forwarding.graph(combination, selectors(plan.graph.workload, combination), fixed=fixed)
-    return Repair(broken, InevGraph(workload, graph.combination, graph.vertices), harmful, unsplit)
+    best = Repair(broken, broken, harmful, unsplit)
+    least = transmission_cost(broken)
+    # What one site does can cost others more than it saves, so parts of the repair are weighed, too.
+    for some, others in ((harmful, unsplit), (harmful, frozenset()), (frozenset(), unsplit)):
+        if not some and not others:
+            continue
+        combination = _without(plan.combination, some, others)
+        graph = forwarding.graph(combination, selectors(plan.graph.workload, combination), fixed=fixed)
+        repaired = InevGraph(workload, graph.combination, graph.vertices)
+        if (cost := transmission_cost(repaired)) < least:
+            best, least = Repair(broken, repaired, some, others), cost
+    return best
 
 
 def _single_sites(graph: InevGraph) -> dict[Projection, Node]:

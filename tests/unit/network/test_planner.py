@@ -68,6 +68,7 @@ def test_repaired_plans_are_well_formed(seed: int):
     mended = repair(plan, load)
     assert not faults(mended.broken)
     assert not faults(mended.repaired)
+    assert transmission_cost(mended.repaired) <= transmission_cost(mended.broken)
     assert set(fallback_nodes(plan)) == set(plan.combination.partition)
 
 

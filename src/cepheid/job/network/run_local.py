@@ -169,10 +169,19 @@ class LocalNetwork:
         }
         self._ended: set[tuple[str, str]] = set()
 
-    def start(self) -> None:
-        """Start all sites."""
-        for site in self.sites.values():
+    def start(self, say: Callable[[str], None], *, longest_s: float = 90.0) -> None:
+        """Start all sites, one after the other: so many Java processes at once keep each other from starting.
+
+        Args:
+            say: takes a line for each site.
+            longest_s: the next one is started after that at the latest.
+        """
+        for name, site in self.sites.items():
             site.start()
+            until = time.monotonic() + longest_s
+            while site.is_running and f"the site {name} reads" not in site.last_words() and time.monotonic() < until:
+                time.sleep(0.2)
+            say(f"the site {name} runs" if site.is_running else f"the site {name} has ended:\n{site.last_words()}")
 
     def feed(self, table: Any, *, end: bool = True) -> int:
         """Put events in the topics of their sites, each topic in the order of the table.

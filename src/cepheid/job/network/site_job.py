@@ -37,6 +37,9 @@ def run_site_job(site: SiteJob, say: Callable[[str], None]) -> None:
     config = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.minBatchesToRetain": "20",
+        # A machine that many sites share may be slow to answer while they start.
+        "spark.network.timeout": "600s",
+        "spark.executor.heartbeatInterval": "60s",
         # A site is one group of rows, and what it writes keeps its order in one partition.
         "spark.sql.shuffle.partitions": "1",
         **together(kafka_config(given), {}),
