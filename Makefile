@@ -64,6 +64,7 @@ ci: check  ## everything: checks, all tests with the slow ones, those on Spark w
 	@$(WITH_JAVA) scripts/all-tests.sh
 	@PAPER=probslack scripts/figures.sh --quick --out build/figures
 	@PAPER=apam scripts/figures.sh --quick --out build/figures/apam
+	@PAPER=inev scripts/figures.sh --quick --out build/figures/inev
 
 oldest: setup  ## the tests on Spark with PySpark 4.0, the oldest that is supported, and those of Delta
 	@$(WITH_JAVA) scripts/oldest-pyspark.sh

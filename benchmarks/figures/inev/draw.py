@@ -1,0 +1,58 @@
+"""The figures as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+
+from benchmarks.figures.inev.experiments import Series
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot
+
+RATIO = "transmission ratio, median"
+
+
+def lines(
+    series: Sequence[Series], path: Path, *, title: str, x: str, y: str = RATIO, logarithmic: bool = True
+) -> None:
+    """A line for each series, through its medians; the middle half of the runs is shaded."""
+    figure, axes = pyplot.subplots(figsize=(6.4, 4.2))
+    for line in series:
+        values = list(line.points)
+        low, high = ([float(np.quantile(found, part)) for found in line.points.values()] for part in (0.25, 0.75))
+        (drawn,) = axes.plot(values, line.medians(), marker="o", label=line.name)
+        axes.fill_between(values, low, high, alpha=0.12, color=drawn.get_color())
+    if logarithmic and any(value > 0 for line in series for value in line.medians()):
+        axes.set_yscale("log")
+    _finish(figure, axes, path, title, x, y)
+
+
+def bars(groups: Mapping[str, Sequence[float]], path: Path, *, title: str, y: str = RATIO) -> None:
+    """A box for each group of runs."""
+    figure, axes = pyplot.subplots(figsize=(6.4, 4.2))
+    axes.boxplot(list(groups.values()), tick_labels=list(groups), showfliers=False)
+    _finish(figure, axes, path, title, "", y, legend=False)
+
+
+def scatter(points: Sequence[tuple[float, float]], path: Path, *, title: str, x: str, y: str) -> None:
+    """A point for each run."""
+    figure, axes = pyplot.subplots(figsize=(6.4, 4.2))
+    axes.scatter([one for one, _ in points], [other for _, other in points], s=14)
+    _finish(figure, axes, path, title, x, y, legend=False)
+
+
+def _finish(figure: Any, axes: Any, path: Path, title: str, x: str, y: str, *, legend: bool = True) -> None:
+    axes.set_title(title, fontsize=9)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if legend:
+        axes.legend(fontsize=8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120, bbox_inches="tight")
+    pyplot.close(figure)
