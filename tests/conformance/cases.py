@@ -429,6 +429,17 @@ REST = (
         "A@1 B@2(x=5) B@3(x=1) C@4",
         ("a=A@1 c=C@4",),
     ),
+    Case(
+        "UNTIL under NOT reads what stands before the NOT",
+        "SEQ(A a, NOT SEQ(B b, C+ c UNTIL c.x > a.x), D d)",
+        "A@1(x=3) A@2(x=1) B@3 C@4(x=2) D@5",
+        ("a=A@2 d=D@5",),
+    ),
+    Case(
+        "what is empty under NOT is so for all conditions",
+        "SEQ(A a, NOT OR(SEQ(C* c, B b), B b), D d) WHERE count(c) >= a.x AND count(c) < 2",
+        "A@1(x=1) A@2(x=0) B@3 D@4",
+    ),
     Case("a prefix next in a strict query", "SEQ(A a, next C c) POLICY strict", "A@1 B@2 C@3", ("a=A@1 c=C@3",)),
     Case(
         "SKIP TO NEXT: one match for each start",
