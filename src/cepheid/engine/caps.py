@@ -7,13 +7,29 @@ import numpy as np
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.requests import PARTITION
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.carrying import reason_not_carried
-from cepheid.engine.compaction import held_rows, without
+from cepheid.engine.carrying import reason_not_carried, reason_not_dropped
+from cepheid.engine.compaction import HeldRows, first_events, held_rows, without
 from cepheid.engine.pool import Pool
 from cepheid.engine.settings import Settings
 from cepheid.errors import CapacityError, NotSupportedError, QueryError
 from cepheid.events.column import BoolArray, Int64Array
 from cepheid.kernels import layout as k
+
+
+class GiveUp(Exception):
+    """More would be held than may be, by a plan that runs over its window again: the oldest events are to go.
+
+    Attributes:
+        floors: an event of the partition for which that is so, -1 for all partitions; and the first event that may
+            stay: positions in the batch.
+        n_dropped: partial matches that begin before.
+    """
+
+    def __init__(self, floors: list[tuple[int, int]], n_dropped: int) -> None:
+        """Say which."""
+        super().__init__(floors, n_dropped)
+        self.floors = floors
+        self.n_dropped = n_dropped
 
 
 class Caps:
@@ -39,9 +55,9 @@ class Caps:
                 origin=bound.origin,
                 span=bound.query.pattern.span,
             )
-        if settings.on_cap == "drop oldest" and (reason := reason_not_carried(compiled)) is not None:
+        if settings.on_cap == "drop oldest" and (reason := reason_not_dropped(compiled)) is not None:
             raise NotSupportedError(
-                f'the engine cannot run on_cap="drop oldest" with this query yet: {reason}',
+                f'the engine cannot run on_cap="drop oldest" with this query: {reason}',
                 remedy='use on_cap="error"',
                 text=bound.text,
                 origin=bound.origin,
@@ -71,6 +87,7 @@ class Caps:
 
         Raises:
             CapacityError: it holds more than may be.
+            GiveUp: the same, where the oldest are to be dropped, and the plan runs over its window again.
         """
         words = pool.pool
         if words[k.M_CAPACITY] < self._least or self._compiled.automaton.strict:
@@ -90,6 +107,9 @@ class Caps:
         settings = self._settings
         found = held_rows(self._compiled, pool.pool, events, next_us - 1)
         per_key = settings.max_partial_matches_per_key
+        if settings.on_cap == "drop oldest" and reason_not_carried(self._compiled) is not None:
+            self._give_up(found, events)
+            return False
         dropped = np.zeros(len(found.starts), np.bool_)
         if per_key is not None and len(dropped):
             column = self._compiled.requests.ints.index(PARTITION)
@@ -110,6 +130,40 @@ class Caps:
             without(self._compiled, pool, found, dropped, next_us - 1)
             return there_is_room
         return False
+
+    def _give_up(self, found: HeldRows, events: KernelEvents) -> None:
+        """Raise `GiveUp` where there is more than may be."""
+        firsts, last, per_key = first_events(found), found.last, self._settings.max_partial_matches_per_key
+        if events.selected is not None:
+            firsts, last = events.selected[firsts], events.selected[last]
+        floors: list[tuple[int, int]] = []
+        dropped = np.zeros(len(firsts), np.bool_)
+        if per_key is not None and len(firsts):
+            column = self._compiled.requests.ints.index(PARTITION)
+            keys = events.ints[(k.FIRST_COLUMN + column) * events.n :][: events.n][found.last]
+            _, numbers, counts = np.unique(keys, return_inverse=True, return_counts=True)
+            for key in np.flatnonzero(counts > per_key):
+                rows = np.flatnonzero(numbers == key)
+                floor = self._floor(firsts[rows], per_key, "of one key")
+                floors.append((int(last[rows[0]]), floor))
+                dropped[rows] = firsts[rows] < floor
+        left = firsts[~dropped]
+        if len(left) > self._settings.max_partial_matches:
+            floors.append((-1, self._floor(left, self._settings.max_partial_matches, "")))
+            dropped |= firsts < floors[-1][1]
+        if floors:
+            raise GiveUp(floors, int(np.count_nonzero(dropped & found.is_open)))
+
+    def _floor(self, firsts: Int64Array, most: int, where: str) -> int:
+        """The first event of the oldest partial match that stays, so that at most three quarters of ``most`` do."""
+        in_order = np.sort(firsts)
+        floor = int(in_order[len(firsts) - max(1, most * 3 // 4)])
+        if np.count_nonzero(in_order >= floor) > most:
+            later = in_order[in_order > floor]
+            if not len(later):
+                raise self._error(len(firsts), most, where, one_start=True)
+            floor = int(later[0])
+        return floor
 
     def _oldest(self, starts: Int64Array, most: int, needed: int | None, where: str) -> BoolArray:
         """Which of the partial matches with these starts are to go, so that at most three quarters of ``most`` stay."""
@@ -138,7 +192,7 @@ class Caps:
             remedy="give the query a shorter window, SAME or further conditions, raise the cap (cep.Settings)"
             + (
                 ""
-                if one_start or reason_not_carried(self._compiled) is not None
+                if one_start or reason_not_dropped(self._compiled) is not None
                 else ', or lose some matches: cep.Settings(on_cap="drop oldest")'
             ),
             text=bound.text,

@@ -122,6 +122,16 @@ def held_rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, water
     return HeldRows(fields[:, k.START], fields[:, k.EVENT], rows.open[alive], needed, rows)
 
 
+def first_events(found: HeldRows) -> k.Ints:
+    """The first event of each of some partial matches, as an index into their events."""
+    rows = found.rows
+    at = np.flatnonzero(_with_parents(rows))
+    while len(parents := rows.fields[at, k.PARENT]) and (parents >= 0).any():
+        at = np.where(parents >= 0, parents - rows.ids[0], at)
+    firsts: k.Ints = rows.fields[at, k.EVENT]
+    return firsts
+
+
 def without(compiled: CompiledPlan, pool: Pool, found: HeldRows, dropped: Bools, watermark_us: int) -> None:
     """Forget some partial matches, and what nothing can come of any more; the numbers of events stay.
 

@@ -104,7 +104,7 @@ def session(compiled: CompiledPlan, settings: Settings = DEFAULTS, policy: PairP
         policy: looks at pairs of events and partial matches.
 
     Raises:
-        NotSupportedError: partial matches are to be dropped, or a policy is to look at them, and neither can be in such
+        NotSupportedError: partial matches are to be dropped, or a policy is to look at them, and that cannot be in such
             a plan.
         ValueError: the orders of the policy do not fit.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +12,12 @@ import pyarrow as pa
 from cepheid.compiler.columns import KernelEvents, evaluated, partition_codes
 from cepheid.compiler.elements import RemoteData
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.caps import Caps
+from cepheid.engine.absent_checks import partitions_of
+from cepheid.engine.caps import Caps, GiveUp
 from cepheid.engine.compaction import open_events, open_starts
-from cepheid.engine.matches import Matches
+from cepheid.engine.matches import Matches, no_matches
 from cepheid.engine.narrowing import chosen, narrowed
-from cepheid.engine.session import Stepped, matches_in, stepped_to_the_end
+from cepheid.engine.session import Stepped, Work, matches_in, stepped_to_the_end
 from cepheid.engine.settings import Settings
 from cepheid.engine.skipping import Kept
 from cepheid.engine.snapshot import other_plan
@@ -28,6 +30,57 @@ from cepheid.events.reorder import batch_bytes, joined, taken
 from cepheid.kernels import layout as k
 from cepheid.plan.dropping import reason_to_keep_all
 from cepheid.plan.retention import history
+
+
+def run_dropping(compiled: CompiledPlan, batch: EventBatch, settings: Settings, work: Work | None = None) -> Matches:
+    """All matches in a bounded input but those that begin with an event that a cap made it forget.
+
+    Args:
+        compiled: a plan that runs over its window again in a stream.
+        batch: the events, in order.
+        settings: with a cap and ``on_cap="drop oldest"``.
+        work: filled with what was done, where given.
+
+    Raises:
+        CapacityError, NotSupportedError, DataError: see `engine.session.run`.
+    """
+    session = RerunSession(compiled, settings)
+    whole = taken(replace(batch, numbers=np.arange(len(batch))), np.arange(len(batch)))
+    found = session.step(whole, AFTER_ALL_US) if len(batch) else None
+    if work is not None:
+        work.n_events, work.n_dropped = len(batch), session.n_dropped
+        work.null_key_positions = np.flatnonzero(partitions_of(compiled, batch) < 0)
+    if found is None:
+        return no_matches()
+    events, matches = found
+    assert events.numbers is not None
+    return Matches(
+        offsets=matches.offsets,
+        positions=events.numbers[matches.positions],
+        variables=matches.variables,
+        decided_us=matches.decided_us,
+        window_start_us=matches.window_start_us,
+        window_end_us=matches.window_end_us,
+    )
+
+
+def _together(found: list[tuple[EventBatch, Matches]]) -> tuple[EventBatch, Matches]:
+    """What was found in several steps, one after the other."""
+    if len(found) == 1:
+        return found[0]
+    matches = [one for _, one in found]
+    before = np.cumsum([0, *(len(events) for events, _ in found)])
+    lengths = np.concatenate([np.diff(one.offsets) for one in matches])
+    starts = [one.window_start_us for one in matches if one.window_start_us is not None]
+    ends = [one.window_end_us for one in matches if one.window_end_us is not None]
+    return joined([events for events, _ in found]), Matches(
+        offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        positions=np.concatenate([one.positions + first for one, first in zip(matches, before[:-1], strict=True)]),
+        variables=np.concatenate([one.variables for one in matches]),
+        decided_us=np.concatenate([one.decided_us for one in matches]),
+        window_start_us=np.concatenate(starts) if starts else None,
+        window_end_us=np.concatenate(ends) if ends else None,
+    )
 
 
 class RerunSession:
@@ -43,7 +96,8 @@ class RerunSession:
         watermark_us: all events up to this time have come.
         timed_out: what the last step found to have timed out, and the batch that it points into; None for nothing.
         n_timers: matches that the time will decide, unless something comes.
-        n_dropped: 0, as such plans are refused where partial matches are to be dropped.
+        n_dropped: partial matches that a cap made it give up: the events before the first of those that stay are
+            forgotten, so no later match begins with one of them.
     """
 
     def __init__(self, compiled: CompiledPlan, settings: Settings) -> None:
@@ -106,6 +160,49 @@ class RerunSession:
 
     def step(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         """Move the watermark; see `engine.incremental.Session.step`."""
+        if self._settings.on_cap == "error":
+            return self._stepped(ready, watermark_us)
+        found = [one for one in self._in_parts(ready, watermark_us) if one is not None]
+        return _together(found) if found else None
+
+    def _in_parts(self, ready: EventBatch | None, watermark_us: int) -> Iterator[tuple[EventBatch, Matches] | None]:
+        """The same where partial matches may be given up: what is decided before that is told before.
+
+        So events are given up when the watermark has come to the time at which there are too many.
+        """
+        before = (self.watermark_us, self._kept, self._n_open, self._barred, self._pending_us, self.n_timers)
+        try:
+            yield self._stepped(ready, watermark_us)
+            return
+        except GiveUp as full:
+            given_up = full
+        self.watermark_us, self._kept, self._n_open, self._barred, self._pending_us, self.n_timers = before
+        if ready is None or ready.time_us[0] == ready.time_us[-1]:
+            yield from self._in_parts(self._without(ready, given_up), watermark_us)
+            return
+        times = ready.time_us
+        half = int(np.searchsorted(times, times[len(times) // 2]))
+        half = half or int(np.searchsorted(times, times[0], "right"))
+        yield from self._in_parts(taken(ready, np.arange(half)), int(times[half - 1]))
+        yield from self._in_parts(taken(ready, np.arange(half, len(times))), watermark_us)
+
+    def _without(self, ready: EventBatch | None, given_up: GiveUp) -> EventBatch | None:
+        """Forget events, and what is left of new ones."""
+        n_kept = 0 if self._kept is None else len(self._kept)
+        batch = joined([part for part in (self._kept, ready) if part is not None])
+        partitions = self._partitions(batch)
+        stay = np.ones(len(batch), np.bool_)
+        for event, floor in given_up.floors:
+            gone = np.arange(len(batch)) < floor
+            stay &= ~(gone if event < 0 else gone & (partitions == partitions[event]))
+        self.n_dropped += given_up.n_dropped
+        rows = np.flatnonzero(stay[:n_kept])
+        self._n_open, self._barred = self._n_open[rows], self._barred[rows]
+        self._kept = None if self._kept is None or not len(rows) else taken(self._kept, rows)
+        new = np.flatnonzero(stay[n_kept:])
+        return None if ready is None or not len(new) else taken(ready, new)
+
+    def _stepped(self, ready: EventBatch | None, watermark_us: int) -> tuple[EventBatch, Matches] | None:
         before, self.watermark_us, self.timed_out = self.watermark_us, watermark_us, None
         parts = [part for part in (self._kept, ready) if part is not None]
         if not parts:
@@ -188,7 +285,15 @@ class RerunSession:
     def saved(self) -> tuple[EventBatch | None, list[Any], dict[str, Any]]:
         """See `engine.incremental.Session.saved`."""
         beside = pa.table({"n_open": array_of(self._n_open), "barred": array_of(self._barred.astype(np.int64))})
-        return self._kept, [beside], {"n_timers": self.n_timers, "pending_us": self._pending_us}
+        return (
+            self._kept,
+            [beside],
+            {
+                "n_timers": self.n_timers,
+                "pending_us": self._pending_us,
+                "n_dropped": self.n_dropped,
+            },
+        )
 
     def restore(self, held: EventBatch | None, tables: list[Any], said: dict[str, Any], watermark_us: int) -> None:
         """See `engine.incremental.Session.restore`."""
@@ -196,6 +301,7 @@ class RerunSession:
             raise other_plan()
         self.watermark_us, self._kept, self.n_timers = watermark_us, held, said["n_timers"]
         self._pending_us = said["pending_us"]
+        self.n_dropped = said.get("n_dropped", 0)  # which earlier snapshots do not have
         n_open, barred = (numpy_of(tables[0].column(name).combine_chunks()) for name in ("n_open", "barred"))
         self._n_open, self._barred = n_open.copy(), barred != 0
 

@@ -19,6 +19,7 @@ from cepheid.compiler.tables import CompiledPlan, compile_plan
 from cepheid.engine.absent import absent_matches
 from cepheid.engine.asked import Asked
 from cepheid.engine.caps import Caps
+from cepheid.engine.carrying import reason_not_carried
 from cepheid.engine.host import Host
 from cepheid.engine.keyed import step_keyed
 from cepheid.engine.matches import Matches, RowMatches, no_matches
@@ -154,6 +155,10 @@ def run_plan(
     Raises:
         ValueError: the plan was not prepared for the policy, or its orders do not fit.
     """
+    if settings.on_cap == "drop oldest" and policy is None and reason_not_carried(compiled) is not None:
+        from cepheid.engine.rerun import run_dropping  # which itself runs plans
+
+        return run_dropping(compiled, batch, settings, work)
     if policy is not None and (compiled.hooks is None or compiled.hooks.wanted != policy.wanted):
         raise ValueError(f"the plan was not prepared for a policy that wants {policy.wanted}")
     if policy is not None or postponing is not None:
@@ -258,6 +263,8 @@ def _stepped(
 def _absent(around: CompiledPlan, batch: EventBatch, settings: Settings, remote: RemoteData) -> dict[int, GroupMatches]:
     """The matches of what stands under each NOT of a group, as far as they count for the query ``around`` it."""
     found: dict[int, list[GroupMatches]] = {}
+    # One that is lost here would let a match be told that is none.
+    settings = settings if settings.on_cap == "error" else replace(settings, on_cap="error")
     for group in around.groups:
         stepped = _stepped_in_order(group.compiled, batch, None, None, settings, remote=remote)
         matches = matches_in(group.compiled, batch, *stepped)
