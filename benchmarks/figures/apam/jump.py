@@ -56,7 +56,7 @@ class Jump:
 
 def jump(*, quick: bool) -> Jump:
     """Run it on the stream of the third experiment."""
-    n = 120_000 if quick else 240_000
+    n = 240_000 if quick else 360_000
     stream = prepared(EXPERIMENTS[2], n, seed=7)
     lazy = "/D C B A"
     services = measured(stream, ("eager", lazy), 2)

@@ -36,6 +36,9 @@ SHARE_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 / 1024, 512, 2_048
 """Of a bounded input, on which nothing is tried, a sample is such a share, and has so many at least and at most: a
 plan is chosen but once, and what that takes must not be seen beside what the whole takes."""
 
+RUN = 16
+"""Of a large batch, so many events in a row are taken at a time: events that lie beside each other are read faster."""
+
 N_COMBINATIONS_AN_EVENT = 8
 """Combinations of events that are drawn for each condition, for each event that a sample may have; those in the order
 of the pattern are looked at."""
@@ -131,7 +134,8 @@ class Sampler:
     def _some(self, batch: EventBatch) -> EventBatch:
         """As many events of a batch as a sample may have, as a batch whose rows they are."""
         if len(batch) > self._most_events:
-            return _some_of(batch, np.unique(self._random.integers(0, len(batch), self._most_events)))
+            starts = np.unique(self._random.integers(0, len(batch) // RUN, max(1, self._most_events // RUN)))
+            return _some_of(batch, (starts[:, None] * RUN + np.arange(RUN)).ravel())
         return batch if batch.rows is None else _some_of(batch, np.arange(len(batch)))
 
     def _remember(self, batch: EventBatch, n: int) -> None:
