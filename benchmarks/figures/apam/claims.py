@@ -40,7 +40,8 @@ def faults(found: Sequence[Measurements]) -> Iterator[str]:
             yield f"{where} {ratio:.2f} times as long as the best one, {MOST_OVER_BEST} at most"
     better = [point.ratio(point.chosen, EAGER, point.lazy) for point in points]
     if (held := _share(better, MOST_OVER_BETTER)) < LEAST_SHARE_OF_BETTER:
-        yield f"it is within {MOST_OVER_BETTER - 1:.0%} of the better of eager and lazy in {held:.0%} of the points only"
+        most = f"{MOST_OVER_BETTER - 1:.0%}"
+        yield f"it is within {most} of the better of eager and lazy in {held:.0%} of the points only"
     for point in (point for one in found for point in one.points if point.saturated):
         if point.drained_ratio < DRAINED_RATIO:
             yield f"experiment {point.experiment}, saturated: it drains at {point.drained_ratio:.2f} of the best rate"
