@@ -30,9 +30,9 @@ from cepheid.spark.detect import detect
 from cepheid.spark.session import local_session
 
 BAR = 0.9
-N_EVENTS_A_BATCH = 500_000
-N_WARM_UP = 3
-N_BATCHES = 9
+N_EVENTS_A_BATCH = 250_000
+N_WARM_UP = 2
+N_BATCHES = 7
 """Micro-batches that count; the times of the first ones, in which workers start, do not."""
 
 QUERY = W2.format(more="", within="1000 ms")
