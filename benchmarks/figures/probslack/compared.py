@@ -67,7 +67,7 @@ def at_least(slack: float, other: float, factor: float) -> bool:
 
 
 PAPER_GAIN = (7.6 - 1) / (7.6 - 2.1)
-"""What the paper's factors of figure 6 say of `gain_over`: with s for BL-ED's slack, ProbSlack's is s / 7.6, and BL-AD's
+"""What the paper's factors of figure 6 say of `gain_over`: with s of BL-ED, ProbSlack's slack is s / 7.6, and BL-AD's
 2.1 times that."""
 
 
