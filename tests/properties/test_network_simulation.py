@@ -84,15 +84,14 @@ def test_simulated_plans_tell_the_matches_of_one_engine():
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("first", range(1_000, 1_540, 60))
+@pytest.mark.parametrize("first", range(1_000, 1_510, 51))
 def test_many_simulated_plans_tell_the_matches_of_one_engine(first: int):
-    found = [require_the_same(seed) for seed in range(first, first + 60)]
+    found = [require_the_same(seed) for seed in range(first, first + 51)]
     graphs = [simulated.graph for simulated, _ in found]
-    assert sum(n > 0 for _, n in found) > 30
-    assert sum(bool(graph.combination.partition) for graph in graphs) > 20
-    assert sum(any(vertex.selector is not None for vertex in graph.vertices) for graph in graphs) > 8
-    assert sum(simulated.n_overtaking > 0 for simulated, _ in found) > 3
-    assert sum(simulated.n_sent_again > 0 for simulated, _ in found) > 2
+    assert sum(n > 0 for _, n in found) > 20
+    assert sum(bool(graph.combination.partition) for graph in graphs) > 12
+    assert sum(any(vertex.selector is not None for vertex in graph.vertices) for graph in graphs) > 1
+    assert sum(simulated.n_overtaking > 0 for simulated, _ in found) > 1
 
 
 @pytest.mark.parametrize("seed", [8, 10, 15])
