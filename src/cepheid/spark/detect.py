@@ -182,7 +182,7 @@ def detect(
             ``n_without_key`` (NULL in SAME, so in no partition). Spark then reads every event. With ``outputs``, it
             comes with the matches. Not for streams.
         outputs: some of ``matches``, ``timed_out`` and ``rejected``; without it, the matches alone. For streams
-            ``late`` and ``held`` (see `cepheid.Outputs`), too.
+            ``late``, ``held`` and ``plans`` (see `cepheid.Outputs`), too.
         settings: how much a query may hold in each task: `cepheid.Settings`. What is dropped is told in the logs of the
             executors; a `cepheid.errors.CapacityError` fails the task.
         watermark: for streams: how much later than newer ones an event may come and still be on time (``"10 seconds"``,

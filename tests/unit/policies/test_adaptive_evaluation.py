@@ -401,3 +401,24 @@ def test_where_events_wait_what_is_served_nearly_as_fast_is_tried_though_its_las
 
     assert shortlist(estimates(600_000.0), "eager") == ["eager", "/b a"]
     assert shortlist(estimates(60_000.0), "eager") == ["eager"]
+
+
+def test_trials_have_a_hundredth_of_the_time_for_themselves_unless_the_rate_jumps():
+    clock = Clock()
+
+    def trial(plan: str) -> Trial | None:
+        clock.now += 0.5
+        return trial_of(np.full(40_000, 1e-4))
+
+    one = policy(clock=clock)
+    assert one.wants(0, 1) is False
+    clock.now = 1.0
+    assert one.wants(60_000_000, 42_000)
+    assert one.decide(replace(sampled(60, 60, 700), n_recent=40_000, trial=trial), "eager") is not None
+    spent = clock.now - 1.0
+    assert spent >= 0.5
+    for now, rate, decides in ((50.0 * spent, 700, False), (50.0 * spent, 7_000, True), (201.0 * spent, 7_000, True)):
+        clock.now = max(now, clock.now)
+        assert one.wants(10**9, 42_000)  # samples are taken all the same
+        seen = replace(sampled(120, 60, rate), n_recent=40_000, trial=trial)
+        assert (one.decide(seen, "eager") is not None) == decides

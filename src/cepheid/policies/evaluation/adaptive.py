@@ -77,7 +77,8 @@ class Options:
             events, so does the period: `sampling_period_events`.
         sampling_period_events: the same in events; None for a tenth of the window, or `EVENTS_A_PERIOD` without one.
         hysteresis: how much better another plan must be.
-        most_cost_ratio: the share of its time that a process spends on samples and choices, at most.
+        most_cost_ratio: the share of its time that a process spends on samples and choices, at most, and as much again
+            on trials; when the rate of events jumps, they are made all the same.
         clock: seconds; what they took is measured with it.
     """
 
@@ -130,6 +131,8 @@ class AdaptiveEvaluation:
         self._began_s = self._options.clock()
         self._asked_s = self._began_s
         self._spent_s = 0.0
+        self._tried_s = 0.0
+        self._jumped = False
 
     def _periods(self) -> tuple[float, float]:
         """A sampling period, and what must lie between two choices: us, or events where there is no window of time."""
@@ -172,18 +175,19 @@ class AdaptiveEvaluation:
         held = [count for pair in (*sampled.held, *((sampled.same,) if sampled.same else ())) for count in pair]
         if self._jumps(n, elapsed_us):
             self._rates, self._n_since_jump = SlidingSums(self.between), 0
-            self._n_waited = None
+            self._n_waited, self._jumped = None, True
         if self._n_waited is not None:
             self._n_waited += sampled.n_events
         self._n_since_jump += sampled.n_events
         self._rates.add(length, np.array([elapsed_us, n, *fits]))
         self._held.add(length, np.array(held, np.float64))
         self._since_choice += length
-        decision = None
-        if self._model is not None and self._is_time() and not self._waits_for_trials(sampled):
+        decision, tried_s = None, self._tried_s
+        may_try = self._jumped or self._tried_s <= self._options.most_cost_ratio * (self._asked_s - self._began_s)
+        if self._model is not None and self._is_time() and may_try and not self._waits_for_trials(sampled):
             decision = self._choose(sampled, current, self._model)
-            self._since_choice, self._chosen = 0.0, True
-        self._spent_s += max(self._options.clock() - self._asked_s, 0.0)
+            self._since_choice, self._chosen, self._jumped = 0.0, True, False
+        self._spent_s += max(self._options.clock() - self._asked_s - (self._tried_s - tried_s), 0.0)
         return decision
 
     def _jumps(self, n: float, elapsed_us: int) -> bool:
@@ -286,12 +290,13 @@ class AdaptiveEvaluation:
         names = shortlist(estimates, current)
         if names == [current]:  # a trial of what runs, with nothing to be compared with, would be for nothing
             return {}
-        found = {}
+        found, began_s = {}, self._options.clock()
         for text in names:
             trial = sampled.trial(text)
             if trial is None:
                 return {}
             found[text] = tried(estimates[text], trial, round(in_window))
+        self._tried_s += max(self._options.clock() - began_s, 0.0)
         return found
 
     def workload(self) -> Workload:
