@@ -19,9 +19,9 @@ from benchmarks.engine.measure import peak_rss_bytes
 from benchmarks.engine.rows import Row
 
 NAME = "adaptive"
-N_EVENTS, N_EVENTS_PUSHED = 5_000_000, 2_000_000
+N_EVENTS, N_EVENTS_PUSHED = 8_000_000, 2_000_000
 PART = 20_000
-N_TIMES, N_TIMES_QUICK = 7, 4
+N_TIMES, N_TIMES_QUICK = 9, 5
 LEAST_RATIO = 0.98
 QUERY = (
     "PATTERN SEQ(A a, B b, C c) WHERE SAME[k] AND a.x < b.x AND b.x < c.x WITHIN 40 ms POLICY any "
