@@ -122,12 +122,12 @@ def _begun(keyed: Ints, columns: Ints, work: Ints, number: int, n: int, useless:
     times = columns[TIME * COLUMN_WIDTH + A_ADDRESS]
     of = keyed[keyed[G_STEPS] + S_VALUE] * COLUMN_WIDTH
     values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
-    taken, lists = work[W_TAKEN], work[W_LISTS] - work[W_LEAST] * stride
+    taken, lists, least = work[W_TAKEN], work[W_LISTS], work[W_LEAST]
     while number < n:
         i = work[at(taken + number)]
         waiting = lists
         if key_bytes:
-            waiting += _loaded(keys, key_bytes, i) * stride
+            waiting += (_loaded(keys, key_bytes, i) - least) * stride
         if work[at(waiting + L_LAST)] + width > work[at(waiting + L_LIMIT)] and not made_room(
             work, waiting, width, width, useless
         ):
@@ -158,15 +158,15 @@ def _awaited(keyed: Ints, columns: Ints, work: Ints, step: int, n: int) -> int:
     against, against_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
     of = keyed[at(place + S_VALUE)] * COLUMN_WIDTH
     values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
-    taken, note = work[W_TAKEN], work[W_NOTES]
-    lists = work[W_LISTS] - work[W_LEAST] * stride + (step - 1) * LIST_WIDTH
+    taken, note, least = work[W_TAKEN], work[W_NOTES], work[W_LEAST]
+    lists = work[W_LISTS] + (step - 1) * LIST_WIDTH
     for number in range(n):
         i = work[at(taken + number)]
         time = load_int64(times, i)
         oldest = time - within if time > first_time else INT_MIN + 1
         waiting = lists
         if key_bytes:
-            waiting += _loaded(keys, key_bytes, i) * stride
+            waiting += (_loaded(keys, key_bytes, i) - least) * stride
         first, last = work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)]
         first += width * (int(first < last) & int(work[at(first + E_START)] < oldest))
         first += width * (int(first < last) & int(work[at(first + E_START)] < oldest))

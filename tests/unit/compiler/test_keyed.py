@@ -105,3 +105,14 @@ def test_keys_that_lie_far_apart_are_left_to_the_other_kernel() -> None:
     plan = _plan(KEYED[0], far)
     assert keyed_events_of(plan, read_events(far, plan.automaton.bound.schema)) is None
     assert _run(plan, far)[0] == [[]]
+
+
+@pytest.mark.parametrize("far", [2**63 - 8, -(2**63) + 8])
+@pytest.mark.usefixtures("room")
+def test_keys_may_be_of_any_size(far: int) -> None:
+    events = _events()
+    keys = pa.array(events["key"].to_numpy() + np.int64(far))
+    moved = events.set_column(events.column_names.index("key"), "key", keys)
+    found = _run(_plan(KEYED[1], moved), moved)
+    assert found == _run(_plan(KEYED[1], events), events)
+    assert len(found[0]) >= 5
