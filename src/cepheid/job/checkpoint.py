@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cepheid.connectors.writing import write_text
-from cepheid.errors import JobError
+from cepheid.errors import JobError, SetupError
+
+if sys.platform != "win32":
+    import fcntl
 
 _NOTE = "cepheid-job.json"
+_LOCK = "cepheid-job.lock"
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,49 @@ def query_id(folder: Path) -> str:
         ) from error
 
 
+@contextmanager
+def held(folder: Path, origin: str) -> Iterator[None]:
+    """Hold a checkpoint in a block: two jobs that go on from one would each write what the other does not know of.
+
+    The system lets go of it when the process ends, whatever ends it. Where it has no such locks (Windows), Spark stops
+    the job that comes second, when both have written the same batch.
+
+    Args:
+        folder: of the checkpoint.
+        origin: the job file, for errors.
+
+    Raises:
+        JobError: another process holds it.
+        SetupError: the folder cannot be made or written.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / _LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise SetupError(
+            f"the checkpoint {folder} cannot be written: {error.strerror}",
+            remedy="correct checkpoint = under [stream], or give the user of the job the right to write there",
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            who = lock.read().strip()
+            raise JobError(
+                f"the checkpoint {folder} is in use by another job" + (f", the process {who}" if who else ""),
+                remedy="stop that one first, or give this job a checkpoint of its own",
+                origin=origin,
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
+
+
 def require_same(folder: Path, what: dict[str, str], origin: str) -> None:
     """Refuse a checkpoint of another job; note in a new one which job it is.
 
@@ -68,12 +119,18 @@ def require_same(folder: Path, what: dict[str, str], origin: str) -> None:
         origin: the job file, for errors.
 
     Raises:
-        JobError: one of them is another than when the checkpoint was made.
+        JobError: one of them is another than when the checkpoint was made, or it is none of a job.
         SetupError: the note cannot be written.
     """
     note = folder / _NOTE
     hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in what.items()}
     if not note.exists():
+        if (folder / "offsets").exists():
+            raise JobError(
+                f"the checkpoint {folder} is one of Spark, and not of a job of cepheid",
+                remedy="give the job a checkpoint of its own: a folder that is not there yet, or empty",
+                origin=origin,
+            )
         folder.mkdir(parents=True, exist_ok=True)
         write_text(json.dumps(hashes, indent=1) + "\n", note)
         return

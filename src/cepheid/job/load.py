@@ -261,6 +261,8 @@ def invalid(
             message = f"the key {place[-1]!r} is missing{where}"
             remedy = examples.get(str(place[-1]))
             place = place[:-1]
+            if place and place[0] != "source" and remedy == _EXAMPLES["path"]:
+                remedy = f'add: path = "{str(place[-1]).replace("_", "-")}"'
         case "no_such_kind":
             message, _, remedy = detail["msg"].partition("; ")
             place = (*place, "kind")
@@ -302,18 +304,25 @@ _REMEDIES = {
     "format": "leave it out where the file's name tells; matches are shown on the console where [sink] has no path",
 }
 
+_LENGTH = 'write a length of time as a text: "5 s", "2 minutes"'
+_REMEDIES |= {
+    "watermark": _LENGTH,
+    "idle_flush": _LENGTH,
+    "trigger": _LENGTH + ', or "as it comes", "available now"',
+}
+
 _PLAIN = {
     "Input should be": "it should be",
     "a valid string": "a text",
     "a valid boolean": "true or false",
     "a valid integer": "a whole number",
     "a valid list": "a list",
-    "a valid dictionary or instance of SourceSection": "a table",
     "a valid dictionary": "a table",
 }
 
 
 def _plain(message: str) -> str:
+    message = re.sub(r"a valid dictionary or instance of \w+", "a table", message)
     for theirs, ours in _PLAIN.items():
         message = message.replace(theirs, ours)
     return message[:1].lower() + message[1:]

@@ -20,7 +20,7 @@ from cepheid.job.output_model import (
     kind_of,
     require_path,
 )
-from cepheid.job.section import Name, Names, Section, TimeUnit, TypeName, as_list
+from cepheid.job.section import Name, Names, Option, Section, TimeUnit, TypeName, as_list
 from cepheid.job.slack_section import SlackSection
 from cepheid.job.stream_model import (
     DeltaOutputSection,
@@ -226,7 +226,7 @@ class JobFile(Section):
     settings: SettingsSection = SettingsSection()
     slack: SlackSection | None = None
     stream: StreamSection | None = None
-    spark: dict[Name, str] = {}
+    spark: dict[Name, Option] = {}
 
     @property
     def runs_on(self) -> Literal["local", "spark"]:

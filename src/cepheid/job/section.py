@@ -60,6 +60,12 @@ def length_us(text: str) -> int:
         raise ValueError(f'{text!r} is not a length of time; write "5 s" or "2 minutes"') from None
 
 
+def _option(value: object) -> object:
+    """Settings of Spark and Kafka are texts; numbers and truths may be written as such."""
+    return str(value).lower() if isinstance(value, (bool, int, float)) else value
+
+
+Option: TypeAlias = Annotated[str, BeforeValidator(_option)]
 TimeUnit: TypeAlias = Annotated[str, AfterValidator(_known_unit)]
 TypeName: TypeAlias = Annotated[str, AfterValidator(_known_type)]
 Length: TypeAlias = Annotated[str, AfterValidator(_length)]

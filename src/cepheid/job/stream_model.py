@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
-from cepheid.job.section import Length, Name, Names, Section, TimeUnit, TypeName, length_us
+from cepheid.job.section import Length, Name, Names, Option, Section, TimeUnit, TypeName, length_us
 
 Port: TypeAlias = Annotated[int, Field(ge=1, le=65535)]
 Texts: TypeAlias = Literal["json", "text"]
@@ -71,7 +71,7 @@ class KafkaSourceSection(_TextSourceSection):
     starting: Literal["earliest", "latest"] = "earliest"
     key: Name | None = None
     headers: dict[Name, Name] = {}
-    options: dict[Name, str] = {}
+    options: dict[Name, Option] = {}
     order: list[Name] = []
 
 
@@ -96,7 +96,7 @@ class DeltaSourceSection(Section):
     type: Name | None = None
     event: Name | None = None
     columns: dict[Name, TypeName] = {}
-    options: dict[Name, str] = {}
+    options: dict[Name, Option] = {}
     order: list[Name] = []
 
     @model_validator(mode="after")
@@ -162,7 +162,7 @@ class KafkaOutputSection(Section):
     topic: Name
     key: Name | None = None
     headers: dict[Name, str] = {}
-    options: dict[Name, str] = {}
+    options: dict[Name, Option] = {}
 
 
 class KafkaRejectedSection(KafkaOutputSection):

@@ -67,16 +67,13 @@ def asked_of(job: Job) -> Asked:
     return Asked(QuerySet(several), rest, tuple(outputs))
 
 
-def writers_of(
-    job: Job, asked: Asked, columns: Mapping[str, Collection[str]], unread: tuple[str, ...]
-) -> dict[str, Writer]:
+def writers_of(job: Job, asked: Asked, columns: Mapping[str, Collection[str]]) -> dict[str, Writer]:
     """What writes each output of a streaming job.
 
     Args:
         job: streaming.
         asked: what it runs.
-        columns: output -> its columns.
-        unread: those of what could not be read, whose output is called ``unread``.
+        columns: output -> its columns; that of what could not be read is called ``unread``.
 
     Raises:
         JobError: the key of records is no column; two outputs would write one place, or one what is read.
@@ -97,7 +94,7 @@ def writers_of(
     rejected = model.rejected_output
     if rejected is not None:
         place = ("rejected",) if model.rejected is not None else ("sink", "rejected")
-        writers["unread"] = row_writer(job, rejected, unread, *place)
+        writers["unread"] = row_writer(job, rejected, list(columns["unread"]), *place)
         if _shows_null_keys(job):
             if isinstance(rejected, RejectedSection):
                 writers[REJECTED] = FolderWriter(job.path_of(rejected.path) / "null_keys", rejected.format or "jsonl")

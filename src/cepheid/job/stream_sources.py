@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +17,10 @@ class Streams:
     """The sources of a job.
 
     Attributes:
-        reads: name of each source -> its `cepheid.spark.json_values.Read`.
-        events: what `cepheid.detect` is given: a stream, or event type -> stream.
+        events: what `cepheid.detect` is given: a stream, or event type -> stream; with the rows that are no events.
         order: the columns that order events of equal time.
     """
 
-    reads: Mapping[str, Any]
     events: Any
     order: tuple[str, ...]
 
@@ -49,23 +46,22 @@ def streams_of(job: Job, session: Any) -> Streams:
     """The sources of a job as streams, their events counted.
 
     Raises:
-        JobError: a source says what streams cannot do.
         SetupError: a folder or Spark's connector is missing.
     """
     from cepheid.spark.stream_rows import counted, with_type
 
-    reads, frames = {}, {}
-    for number, source in enumerate(job.model.source):
+    frames = {}
+    for source in job.model.source:
         name = name_of(source)
-        reads[name] = read = _read(job, source, number, session)
-        events = counted(read.events, name, time=source.time, time_unit=source.time_unit)
+        read = _read(job, source, session)
+        events = counted(read, name, time=source.time, time_unit=source.time_unit)
         if source.event is not None and len(job.model.source) == 1:
             events = with_type(events, _free_name("type", events.columns), source.event)
         frames[source.event] = events
     one = len(job.model.source) == 1
     orders = {tuple(_order(source)) for source in job.model.source}
     order = orders.pop() if len(orders) == 1 else ()
-    return Streams(reads, next(iter(frames.values())) if one else frames, order)
+    return Streams(next(iter(frames.values())) if one else frames, order)
 
 
 def type_column(job: Job, events: Any) -> str | None:
@@ -90,7 +86,7 @@ def _order(source: Source) -> list[str]:
     return source.order
 
 
-def _read(job: Job, source: Source, number: int, session: Any) -> Any:
+def _read(job: Job, source: Source, session: Any) -> Any:
     from cepheid.spark.kafka import read_kafka
     from cepheid.spark.sources import fields_of, in_columns, read_json_files, read_parquet_files, read_rate, read_socket
 
@@ -98,7 +94,6 @@ def _read(job: Job, source: Source, number: int, session: Any) -> Any:
         return read_rate(session, source.rows_per_s)
     required = [source.time, *([source.type] if source.type else [])]
     if isinstance(source, SourceSection):
-        _require_streamable(job, source, number)
         paths = job.paths_of(source)
         if source.format == "parquet":
             return read_parquet_files(session, paths, required=required)
@@ -130,7 +125,17 @@ def _read(job: Job, source: Source, number: int, session: Any) -> Any:
     )
 
 
-def _require_streamable(job: Job, source: SourceSection, number: int) -> None:
+def require_streamable(job: Job) -> None:
+    """Refuse files that cannot be read as a stream.
+
+    Raises:
+        JobError: at the key that says it.
+    """
+    for source in job.model.file_sources:
+        _require_streamable(job, source)
+
+
+def _require_streamable(job: Job, source: SourceSection) -> None:
     def refuse(key: str, message: str, remedy: str) -> JobError:
         span = job.place("source", key)
         return JobError(message, remedy=remedy, text=job.text if span else None, span=span, origin=job.origin)

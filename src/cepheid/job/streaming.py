@@ -12,14 +12,14 @@ from typing import Any
 
 from cepheid.engine.outputs import PLANS
 from cepheid.errors import JobError
-from cepheid.job.checkpoint import Resumed, require_same, resumed
+from cepheid.job.checkpoint import Resumed, held, require_same, resumed
 from cepheid.job.closed import Closed
 from cepheid.job.load import Job
 from cepheid.job.parameters import require_all, values_for
 from cepheid.job.section import length_us
 from cepheid.job.stream_outputs import Asked, asked_of, require_places, writers_of
 from cepheid.job.stream_sinks import Writer
-from cepheid.job.stream_sources import Streams, name_of, streams_of, type_column
+from cepheid.job.stream_sources import Streams, name_of, require_streamable, streams_of, type_column
 from cepheid.job.telemetry import QUANTILES, Batch, Decided, Held, Telemetry, Totals, Written
 from cepheid.language.printer import print_query
 
@@ -60,7 +60,20 @@ def run_stream(
     stream = job.model.stream
     assert stream is not None
     checkpoint = job.path_of(stream.checkpoint)
-    require_same(checkpoint, _depends_on(job), job.origin)
+    with held(checkpoint, job.origin):
+        require_same(checkpoint, _depends_on(job), job.origin)
+        return _run(job, checkpoint, say, warn, parameters)
+
+
+def _run(
+    job: Job,
+    checkpoint: Path,
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
+    parameters: Mapping[str, str] | None,
+) -> StreamReport:
+    stream = job.model.stream
+    assert stream is not None
     metrics = None
     if stream.metrics_port is not None:
         from cepheid.job.metrics import PrometheusMetrics
@@ -68,13 +81,12 @@ def run_stream(
         metrics = PrometheusMetrics(stream.metrics_port)
     try:
         from cepheid.spark.session import local_session
-        from cepheid.spark.stream_rows import UNREAD_COLUMNS
 
         session = local_session("cepheid-job", config=_config(job))
         telemetry = Telemetry(say, warn, sources=[name_of(s) for s in job.model.source], metrics=metrics)
         asked = asked_of(job)
         rows, split = _wired(job, asked, session, parameters)
-        batches = _Batches(split, asked.matches, writers_of(job, asked, split.columns, UNREAD_COLUMNS), telemetry)
+        batches = _Batches(split, asked.matches, writers_of(job, asked, split.columns), telemetry)
         say(_where(resumed(checkpoint), checkpoint))
         return _watched(job, session, rows, batches, telemetry, checkpoint, say)
     finally:
@@ -90,6 +102,7 @@ def require_possible(job: Job) -> None:
     """
     model = job.model
     require_places(job)
+    require_streamable(job)
     if model.engine == "local":
         raise JobError("a stream runs on Spark", remedy="leave --engine local out", origin=job.origin)
 
@@ -122,7 +135,7 @@ def _wired(job: Job, asked: Asked, session: Any, parameters: Mapping[str, str] |
     """The stream of all outputs, and what splits it."""
     from cepheid.spark.detect import detect
     from cepheid.spark.frames import events_of, events_of_types
-    from cepheid.spark.stream_rows import with_unread
+    from cepheid.spark.stream_rows import without_unread
 
     stream, first = job.model.stream, job.model.source[0]
     assert stream is not None
@@ -135,7 +148,10 @@ def _wired(job: Job, asked: Asked, session: Any, parameters: Mapping[str, str] |
         "type": kind,
         "order": streams.order,
     }
-    schema = (events_of_types if several else events_of)(streams.events, **given).schema.events
+    if several:
+        schema = events_of_types({t: without_unread(rows) for t, rows in streams.events.items()}, **given).schema.events
+    else:
+        schema = events_of(without_unread(streams.events), **given).schema.events
     bounds = [query.bind(schema, job.catalog) for query in (job.query, *(job.named[name] for name in job.sinks))]
     parameters_of = {name: dtype for bound in bounds for name, dtype in bound.parameters.items()}
     values = values_for(job, replace(bounds[0], parameters=parameters_of), parameters)
@@ -155,7 +171,7 @@ def _wired(job: Job, asked: Asked, session: Any, parameters: Mapping[str, str] |
         slack=None if slack is None else slack.slack,
         received=None if slack is None else slack.received,
     )
-    return with_unread(found.tagged, streams.reads), found
+    return found.tagged, found
 
 
 @dataclass(frozen=True)
@@ -178,7 +194,7 @@ class _Batches:
 
     def __call__(self, rows: Any, number: int) -> None:
         """Write one batch."""
-        from cepheid.spark.stream_rows import UNREAD, UNREAD_COLUMNS, summary_of
+        from cepheid.spark.stream_rows import summary_of
         from cepheid.spark.streams.closing import figures_of
         from cepheid.spark.streams.outputs import rows_of
 
@@ -186,7 +202,7 @@ class _Batches:
         try:
             summary = summary_of(rows, self.matches, QUANTILES)
             n_rows = summary.n_rows
-            columns = {**self.found.columns, UNREAD: UNREAD_COLUMNS}
+            columns = self.found.columns
             for name, writer in self.writers.items():
                 if n_rows.get(name):
                     writer(rows_of(rows, name, columns[name]), number)
@@ -202,7 +218,7 @@ class _Batches:
                 n_matches=sum(n_rows.get(name, 0) for name in self.matches),
                 n_late=sum(bucket.n_late for bucket in summary.buckets),
                 plans=plans,
-                n_rejected=n_rows.get(UNREAD, 0) + n_rows.get("rejected", 0),
+                n_rejected=n_rows.get("unread", 0) + n_rows.get("rejected", 0),
                 latency_s=summary.latency_s or None,
                 closed=Closed.of(self.closed.values()) if self.closed else None,
                 held={b.number: Held(b.n_waiting, b.n_partial_matches, b.n_bytes) for b in summary.buckets},

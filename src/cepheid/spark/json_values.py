@@ -20,7 +20,9 @@ N_RAW_MAX = 200
 """Characters of a rejected text that are kept."""
 
 _PARSED = "cepheid parsed"
-_REJECTED = "cepheid rejected"
+REJECTION = "cepheid rejected"
+"""The column that says why a row is no event: a struct of ``column``, ``reason`` and ``raw``; NULL for an event."""
+
 _CORRUPT = "cepheid corrupt"
 _END = "cepheid end"
 _OPTIONS = {
@@ -34,16 +36,47 @@ _ZONED = r"([Zz]|[+-]\d\d(:?\d\d)?)\s*$"
 
 @dataclass(frozen=True)
 class Read:
-    """What was read of a source: a stream of its own each, where the source is one.
+    """What was read of a source.
 
     Attributes:
-        events: one row per event: the columns asked for, and those that tell where it came from.
-        rejected: what is no event: where it came from, ``column`` (the one at fault; NULL for the whole text),
-            ``reason``, and ``raw``, its first `N_RAW_MAX` characters.
+        whole: one row for each event, and one for each text that is none: the columns that were asked for, those that
+            tell where it came from, and `REJECTION`, which is NULL for an event.
+        places: the columns that tell where it came from.
     """
 
-    events: DataFrame
-    rejected: DataFrame
+    whole: DataFrame
+    places: tuple[str, ...] = ()
+
+    @property
+    def events(self) -> DataFrame:
+        """One row per event; a stream of its own, where the source is one."""
+        return self.whole.where(named(REJECTION).isNull()).drop(REJECTION)
+
+    @property
+    def rejected(self) -> DataFrame:
+        """What is no event: where it came from, ``column`` (the one at fault; NULL for the whole text), ``reason``, and
+        ``raw``, its first `N_RAW_MAX` characters; a stream of its own, where the source is one.
+        """
+        told = self.whole.where(named(REJECTION).isNotNull())
+        return told.select(*map(named, self.places), f"`{REJECTION}`.*")
+
+
+def rejection(reason: str | Column, raw: Column, column: str | None = None) -> Column:
+    """The struct of `REJECTION` of a row that is no event.
+
+    Args:
+        reason: what is wrong.
+        raw: its text.
+        column: the one at fault; None for the whole.
+    """
+    told = F.lit(reason) if isinstance(reason, str) else reason
+    return F.struct(F.lit(column).cast("string").alias("column"), told.alias("reason"), raw.alias("raw"))
+
+
+def all_events(frame: DataFrame) -> Read:
+    """What was read of a source that brings nothing but events."""
+    nothing = F.lit(None).cast("struct<column: string, reason: string, raw: string>")
+    return Read(frame.withColumn(REJECTION, nothing))
 
 
 def parse_json(frame: DataFrame, value: str, schema: spark.StructType, *, required: tuple[str, ...] = ()) -> Read:
@@ -76,11 +109,9 @@ def parse_json(frame: DataFrame, value: str, schema: spark.StructType, *, requir
     columns = parsed.select(
         *(named(name) for name in others),
         *(column.alias(name) for name, column in fields.items()),
-        _why(value, schema, fields, required).alias(_REJECTED),
+        _why(value, schema, fields, required).alias(REJECTION),
     )
-    is_event = named(_REJECTED).isNull()
-    rejected = columns.where(~is_event).select(*(named(name) for name in others), f"`{_REJECTED}`.*")
-    return Read(columns.where(is_event).drop(_REJECTED), rejected)
+    return Read(columns, tuple(others))
 
 
 def _as_written(of: spark.DataType) -> spark.DataType:
@@ -124,8 +155,7 @@ def _why(value: str, schema: spark.StructType, fields: dict[str, Column], requir
     raw = F.substring(F.make_valid_utf8(text), 1, N_RAW_MAX)
 
     def because(reason: str | Column, column: str | None = None) -> Column:
-        told = F.lit(reason) if isinstance(reason, str) else reason
-        return F.struct(F.lit(column).cast("string").alias("column"), told.alias("reason"), raw.alias("raw"))
+        return rejection(reason, raw, column)
 
     def corrupt(*only: spark.StructField) -> Column:
         return _parsed(text, spark.StructType(list(only))).getField(_CORRUPT).isNotNull()

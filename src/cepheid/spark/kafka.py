@@ -22,7 +22,7 @@ from pyspark.sql import types as spark
 
 from cepheid.errors import SchemaError, SetupError
 from cepheid.spark.json_texts import json_text
-from cepheid.spark.json_values import Read, parse_json
+from cepheid.spark.json_values import REJECTION, Read, parse_json, rejection
 from cepheid.spark.values import named
 
 KAFKA_ORDER = ("kafka_topic", "kafka_partition", "kafka_offset")
@@ -105,13 +105,10 @@ def read_kafka(
         return parse_json(frame, _VALUE, fields, required=tuple(required))
     is_text = named(_VALUE).isNotNull() & F.is_valid_utf8(named(_VALUE).cast("string"))
     others = [name for name in frame.columns if name != _VALUE]
-    rejected = frame.where(~is_text).select(
-        *(named(name) for name in others),
-        F.lit(None).cast("string").alias("column"),
-        F.when(named(_VALUE).isNull(), "no value").otherwise("not UTF-8 text").alias("reason"),
-        F.make_valid_utf8(named(_VALUE).cast("string")).alias("raw"),
-    )
-    return Read(frame.where(is_text).withColumn(_VALUE, named(_VALUE).cast("string")), rejected)
+    reason = F.when(named(_VALUE).isNull(), "no value").otherwise("not UTF-8 text")
+    why = F.when(~is_text, rejection(reason, F.make_valid_utf8(named(_VALUE).cast("string"))))
+    text = F.when(is_text, named(_VALUE).cast("string")).alias(_VALUE)
+    return Read(frame.select(*map(named, others), text, why.alias(REJECTION)), tuple(others))
 
 
 def kafka_records(

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from cepheid.errors import SchemaError, SetupError
-from cepheid.spark.json_values import Read, parse_json
+from cepheid.spark.json_values import REJECTION, Read, all_events, parse_json, rejection
 from cepheid.spark.schema import spark_type
 from cepheid.spark.values import named
 
@@ -97,15 +97,13 @@ def read_socket(
     texts = lines.option("includeTimestamp", schema is None).load()
     if schema is not None:
         return parse_json(texts.where(F.trim(_VALUE) != ""), _VALUE, schema, required=tuple(required))
-    none = F.lit(None).cast("string")
-    return Read(texts, texts.where(F.lit(False)).select(none.alias("column"), none.alias("reason"), none.alias("raw")))
+    return all_events(texts)
 
 
 def read_rate(session: SparkSession, rows_per_s: int) -> Read:
     """Numbers from 0 (``value``), so many a second, each with the time at which it is due (``timestamp``)."""
     rows = session.readStream.format("rate").option("rowsPerSecond", rows_per_s).load()
-    none = F.lit(None).cast("string")
-    return Read(rows, rows.where(F.lit(False)).select(none.alias("column"), none.alias("reason"), none.alias("raw")))
+    return all_events(rows)
 
 
 def in_columns(read: Read, schema: spark.StructType, source: str) -> Read:
@@ -136,20 +134,16 @@ def in_columns(read: Read, schema: spark.StructType, source: str) -> Read:
                 remedy="declare the type that it has under columns",
             )
     columns = [named(field.name).cast(field.dataType).alias(field.name) for field in schema.fields]
-    return Read(read.events.select(*columns), read.rejected)
+    return Read(read.whole.select(*columns, named(REJECTION)), read.places)
 
 
 def whole_rows(rows: DataFrame, required: Sequence[str]) -> Read:
     """Rows as events; one with NULL in a column that every event must have is rejected."""
-    reason = F.lit(None).cast("string")
-    column = F.lit(None).cast("string")
-    for name in required:
-        reason = F.when(named(name).isNull(), f"no {name}").otherwise(reason)
-        column = F.when(named(name).isNull(), name).otherwise(column)
-    whole = reduce(lambda one, other: one & other, [named(name).isNotNull() for name in required], F.lit(True))
     raw = F.to_json(F.struct(*(named(name) for name in rows.columns)))
-    rejected = rows.where(~whole).select(column.alias("column"), reason.alias("reason"), raw.alias("raw"))
-    return Read(rows.where(whole), rejected)
+    why = F.lit(None).cast("struct<column: string, reason: string, raw: string>")
+    for name in reversed(required):
+        why = F.when(named(name).isNull(), rejection(f"no {name}", raw, name)).otherwise(why)
+    return Read(rows.withColumn(REJECTION, why))
 
 
 def no_folder(path: str, error: AnalysisException) -> SetupError | None:

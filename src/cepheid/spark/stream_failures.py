@@ -75,9 +75,13 @@ def in_words(error: Exception) -> CepheidError:
     )
 
 
+_LONGEST_BEFORE = 120
+
+
 def _line_of(text: str, at: int) -> str:
-    """The line around a place, without what stands at its ends."""
+    """The line around a place, without what stands at its ends, and from there on where much stands before it."""
     begin = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
-    line = text[begin : end if end >= 0 else len(text)].strip()
+    begin = at if at - begin > _LONGEST_BEFORE else begin
+    line = text[begin : end if end >= 0 else len(text)].strip(" :\t\r")
     return line if len(line) <= 300 else line[:297] + "..."

@@ -1,13 +1,13 @@
-"""The rows of a job's stream: all outputs of its query, and the texts that could not be read, in one stream.
+"""The rows of a job's stream: what its sources bring on the way in, and what its batches hold on the way out.
 
-One streaming query then writes them all, so that they are of the same events and one checkpoint says how far it is.
+One streaming query writes all outputs, and the texts that could not be read: so they are of the same events, each
+source is read and parsed once, and one checkpoint says how far it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -15,27 +15,46 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from cepheid.engine.output_schema import LAST
-from cepheid.spark.json_values import Read
+from cepheid.spark.json_values import REJECTION, Read
 from cepheid.spark.kafka import KAFKA_ORDER
 from cepheid.spark.sources import FILE
+from cepheid.spark.streams.unread import UNREAD_COLUMN, UNREAD_TYPE
 from cepheid.spark.timecut import time_us
 from cepheid.spark.values import micros, named
 
 OUTPUT = "output"
-UNREAD = "unread"
-"""The output of texts that are no events: ``source``, ``place`` (``topic/partition/offset``, or the file), ``column``,
-``reason`` and ``raw``."""
-
-UNREAD_COLUMNS = ("source", "place", "column", "reason", "raw")
 _N_EVENTS, _NEWEST = "n_events", "newest_us"
 _OBSERVED = "cepheid source "
 
 
-def counted(events: DataFrame, source: str, *, time: str, time_unit: str | None) -> DataFrame:
-    """The events of a source, counted on their way; see `counts_of`."""
-    moment = time_us(time, events.schema[time].dataType, time_unit)
-    newest = F.lit(None).cast("long") if moment is None else F.max(moment)
-    return events.observe(_OBSERVED + source, F.count(F.lit(1)).alias(_N_EVENTS), newest.alias(_NEWEST))
+def counted(read: Read, source: str, *, time: str, time_unit: str | None) -> DataFrame:
+    """What was read of a source, its events counted on their way (`counts_of`); why a row is none is in its column
+    `UNREAD_COLUMN`.
+    """
+    rows = read.whole
+    is_event = named(REJECTION).isNull()
+    moment = time_us(time, rows.schema[time].dataType, time_unit)
+    newest = F.lit(None).cast("long") if moment is None else F.max(F.when(is_event, moment))
+    n_events = F.count(F.when(is_event, F.lit(1)))
+    observed = rows.observe(_OBSERVED + source, n_events.alias(_N_EVENTS), newest.alias(_NEWEST))
+    place = [named(name).cast("string") for name in (*KAFKA_ORDER, FILE) if name in read.places]
+    unread = F.struct(
+        F.lit(source).alias("source"),
+        (F.concat_ws("/", *place) if place else F.lit(None).cast("string")).alias("place"),
+        *(named(REJECTION).getField(name).alias(name) for name in ("column", "reason", "raw")),
+    )
+    # A row that is no event has no time, though one may be written in it: it moves no watermark.
+    columns = [
+        F.when(is_event, named(name)).alias(name) if name == time else named(name)
+        for name in rows.columns
+        if name != REJECTION
+    ]
+    return observed.select(*columns, F.when(~is_event, unread.cast(UNREAD_TYPE)).alias(UNREAD_COLUMN))
+
+
+def without_unread(rows: DataFrame) -> DataFrame:
+    """What `counted` gave, as far as its columns are those of events."""
+    return rows.drop(UNREAD_COLUMN)
 
 
 def with_type(events: DataFrame, column: str, type: str) -> DataFrame:
@@ -48,26 +67,6 @@ def counts_of(observed: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, int]
     of = {name.removeprefix(_OBSERVED): told for name, told in observed.items() if name.startswith(_OBSERVED)}
     newest = {name: int(told[_NEWEST]) for name, told in of.items() if told.get(_NEWEST) is not None}
     return {name: int(told.get(_N_EVENTS, 0)) for name, told in of.items()}, newest
-
-
-def with_unread(tagged: DataFrame, reads: Mapping[str, Read]) -> DataFrame:
-    """The tagged rows of outputs, and those of what could not be read, as one stream."""
-    text = spark.StringType()
-    unread = spark.StructType([spark.StructField(name, text, True) for name in UNREAD_COLUMNS])
-    parts = [tagged.withColumn(UNREAD, F.lit(None).cast(unread))]
-    for source, read in reads.items():
-        rejected = read.rejected
-        place = [named(name).cast("string") for name in (*KAFKA_ORDER, FILE) if name in rejected.columns]
-        told = F.struct(
-            F.lit(source).alias("source"),
-            (F.concat_ws("/", *place) if place else F.lit(None).cast("string")).alias("place"),
-            *(named(name).alias(name) for name in ("column", "reason", "raw")),
-        )
-        nothing = [
-            F.lit(None).cast(field.dataType).alias(field.name) for field in tagged.schema.fields if field.name != OUTPUT
-        ]
-        parts.append(rejected.select(F.lit(UNREAD).alias(OUTPUT), *nothing, told.cast(unread).alias(UNREAD)))
-    return reduce(DataFrame.union, parts)
 
 
 @dataclass(frozen=True)

@@ -10,23 +10,20 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from cepheid.events.arrow_memory import array_of
 from cepheid.spark.batch import declared_schema_of
-from cepheid.spark.json_values import Read
+from cepheid.spark.json_values import REJECTION, Read
 from cepheid.spark.shipment import through
 from cepheid.spark.sources import FILE, no_folder
-from cepheid.spark.values import named
 
 ReadsFile: TypeAlias = Callable[[str, bytes], tuple[Any, Any]]
 """Takes the name of a file and its bytes, and gives an Arrow table of its events, or None, and one of what was
 rejected: ``file``, ``line``, ``column``, ``reason``, ``raw``."""
 
-_REJECTED = "cepheid rejected"
 _FILES = "path string, modificationTime timestamp, length long, content binary"
-_WHY = ("place", "column", "reason", "raw")
+_WHY = ("column", "reason", "raw")
 
 
 def read_whole_files(
@@ -61,18 +58,14 @@ def read_whole_files(
     files = reduce(DataFrame.union, frames).select("path", "content")
     declared, output = declared_schema_of(row_columns(schema))
     rows = through(files, FileReading(read, tuple(required), output), declared)
-    rejected = rows.where(named(_REJECTED).isNotNull()).select(
-        named(_REJECTED).getField("place").alias(FILE),
-        *(named(_REJECTED).getField(name).alias(name) for name in _WHY[1:]),
-    )
-    return Read(rows.where(F.isnull(named(_REJECTED))).drop(_REJECTED), rejected)
+    return Read(rows, (FILE,))
 
 
 def row_columns(schema: spark.StructType) -> spark.StructType:
     """The columns of what is read: the file, those of the events, and why a row is none."""
     why = spark.StructType([spark.StructField(name, spark.StringType(), True) for name in _WHY])
     fields = [spark.StructField(FILE, spark.StringType(), True), *schema.fields]
-    return spark.StructType([*fields, spark.StructField(_REJECTED, why, True)])
+    return spark.StructType([*fields, spark.StructField(REJECTION, why, True)])
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,8 @@ class FileReading:
     Attributes:
         read: see `ReadsFile`.
         required: columns in which NULL is a reason to reject a row.
-        output: the Arrow schema of the rows, as Spark expects it: the file, the events, and why a row is rejected.
+        output: the Arrow schema of the rows, as Spark expects it: the file (of a rejected row with its
+            line), the events, and why a row is rejected.
     """
 
     read: ReadsFile
@@ -107,9 +101,9 @@ class FileReading:
             missing = table.column(name).is_null()
             reasons = pa.compute.if_else(missing, f"no {name}", reasons)
             at_fault = pa.compute.if_else(missing, name, at_fault)
-        texts = [pa.array([path] * n, pa.string()), at_fault, reasons, pa.nulls(n, pa.string())]
+        texts = [at_fault, reasons, pa.nulls(n, pa.string())]
         why = pa.StructArray.from_arrays(
-            [_whole(text) for text in texts], fields=list(self.output.field(_REJECTED).type), mask=_is_null(reasons)
+            [_whole(text) for text in texts], fields=list(self.output.field(REJECTION).type), mask=_is_null(reasons)
         )
         return pa.table([pa.array([path] * n, pa.string()), *events, why], schema=self.output)
 
@@ -119,12 +113,12 @@ class FileReading:
             file if line is None else f"{file}:{line}"
             for file, line in zip(rejected["file"].to_pylist(), rejected["line"].to_pylist(), strict=True)
         ]
-        texts = [pa.array(places, pa.string()), *(rejected[name] for name in _WHY[1:])]
+        texts = [rejected[name] for name in _WHY]
         why = pa.StructArray.from_arrays(
-            [_whole(text) for text in texts], fields=list(self.output.field(_REJECTED).type)
+            [_whole(text) for text in texts], fields=list(self.output.field(REJECTION).type)
         )
-        nothing = [pa.nulls(n, f.type) for f in list(self.output)[:-1]]
-        return pa.table([*nothing, why], schema=self.output)
+        nothing = [pa.nulls(n, f.type) for f in list(self.output)[1:-1]]
+        return pa.table([pa.array(places, pa.string()), *nothing, why], schema=self.output)
 
 
 def _whole(column: Any) -> Any:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from cepheid.errors import CapacityError, DataError, JobError, QueryError
-from cepheid.job.checkpoint import query_id, require_same, resumed
+from cepheid.errors import CapacityError, DataError, JobError, QueryError, SetupError
+from cepheid.job.checkpoint import held, query_id, require_same, resumed
 from cepheid.job.load import parse
 from cepheid.job.stream_outputs import require_places
 from cepheid.job.stream_schema import declared_fields
+from cepheid.job.streaming import require_possible
+from tests.conftest import SOURCE
 
 QUERY = '[query]\ntext = "PATTERN SEQ(A a, B b) WITHIN 5 s"\n'
 KAFKA = '[source]\nkind = "kafka"\nservers = "x:1"\ntopics = "t"\ntime = "ts"\n'
@@ -53,6 +58,8 @@ def test_the_query_of_a_checkpoint_has_an_id(tmp_path: Path):
             "'servers' is missing in",
             "servers =",
         ),
+        (KAFKA + QUERY + '[stream]\ncheckpoint = "c"\nwatermark = 5\n', "it should be a text", 'as a text: "5 s"'),
+        (KAFKA + QUERY + STREAM + "[late]\n", r"'path' is missing in \[late\]", 'path = "late"'),
         (KAFKA + 'servrs = "x"\n' + QUERY + STREAM, "no key 'source.servrs'", "did you mean 'servers'"),
         (KAFKA + QUERY + '[stream]\ncheckpoint = "c"\n', "says nothing of how late events may be", "how much later"),
         (KAFKA + QUERY + STREAM + 'trigger = "now"\n', "'now' says nothing of when batches begin", "available now"),
@@ -157,6 +164,56 @@ def test_a_checkpoint_belongs_to_one_job(tmp_path: Path):
     require_same(folder, {"a query": "x", "a source": "y"}, "job.toml")
     with pytest.raises(JobError, match="was made with a query of another form"):
         require_same(folder, {"a query": "z", "a source": "y"}, "job.toml")
+
+
+def test_settings_may_be_numbers_and_truths():
+    options = "options = { maxOffsetsPerTrigger = 500, failOnDataLoss = false }\n"
+    job = parse(KAFKA + options + QUERY + STREAM + '[spark]\n"spark.x" = 4\n', "job.toml", Path("/"))
+    (source,) = job.model.source
+    assert getattr(source, "options", None) == {"maxOffsetsPerTrigger": "500", "failOnDataLoss": "false"}
+    assert job.model.spark == {"spark.x": "4"}
+
+
+def test_files_that_no_stream_reads_are_refused_by_check(tmp_path: Path):
+    source = '[source]\npath = "in"\nformat = "arrow"\ntime = "ts"\n'
+    with pytest.raises(JobError, match="a stream of files reads CSV, JSON lines and Parquet") as caught:
+        require_possible(parse(source + QUERY + STREAM, "job.toml", tmp_path))
+    assert caught.value.span is not None
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
+    (tmp_path / "offsets").mkdir()
+    with pytest.raises(JobError, match="not of a job of cepheid"):
+        require_same(tmp_path, {"a query": "x"}, "job.toml")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SetupError, match="file cannot be written"), held(tmp_path / "file", "job.toml"):
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
+def test_two_jobs_do_not_share_a_checkpoint(tmp_path: Path):
+    folder = tmp_path / "checkpoint"
+    code = (
+        "import sys, pathlib; from cepheid.job.checkpoint import held\n"
+        "with held(pathlib.Path(sys.argv[1]), 'j'): print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with (
+            pytest.raises(JobError, match=rf"in use by another job, the process {other.pid}"),
+            held(folder, "job.toml"),
+        ):
+            pass
+        other.kill()
+    with held(folder, "job.toml"):
+        pass
 
 
 def test_failures_of_spark_in_words():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from cepheid.events.lengths import length_us
 from cepheid.spark.streams import packs, state
 from cepheid.spark.streams.buckets import _murmur3, labels
 from cepheid.spark.streams.clock import Clock, Heard, reported_us
+from cepheid.spark.streams.unread import UNREAD, UNREAD_COLUMN, PassingOn
 
 
 def test_the_clock_follows_the_source_that_is_behind():
@@ -155,3 +157,42 @@ def test_a_worker_keeps_the_matchers_that_it_used_last():
     warm.put(3, "c", third)
     assert len(warm) == 2
     assert warm.take(1, "a") is None
+
+
+def test_rows_that_are_no_events_travel_with_those_that_are():
+    why = pa.struct([pa.field(name, pa.string()) for name in ("source", "place", "column", "reason", "raw")])
+    columns = pa.schema([pa.field("ts", pa.int64()), pa.field("id", pa.int64())])
+    found = pa.struct([pa.field("id", pa.int64())])
+    output = pa.schema([pa.field("output", pa.string()), pa.field("matches", found), pa.field(UNREAD, why)])
+    fault = dict(zip((f.name for f in why), ("t", "t/0/1", None, "not a JSON object", "{nope"), strict=True))
+    table = pa.table(
+        {
+            "ts": pa.array([5, None, 7], pa.int64()),
+            "id": pa.array([1, None, 2], pa.int64()),
+            "cepheid bucket": pa.array([1, 2, 0], pa.int32()),
+            UNREAD_COLUMN: pa.array([None, fault, None], why),
+        }
+    )
+    packing = packs.Packing(columns, (), "ts", "ms", labels(2), unread=output)
+    assert packing.unread_label not in packing.labels
+    (packed,) = packing(iter(table.to_batches()))
+    rows = dict(zip(*packed.to_pydict().values(), strict=True))
+    assert list(rows) == [*packing.labels, packing.unread_label]
+    parts = [packs.unpack(rows[label], packing.packed) for label in packing.labels]
+    assert [part.events.column(1).to_pylist() for part in parts] == [[2], [1]]
+    assert {part.heard.greatest_us for part in parts} == {(7_000,)}
+
+    def no_step(*_: object) -> Iterator[bytes]:
+        raise AssertionError("it is for events")
+
+    passing = PassingOn(no_step, packing.unread_label)
+    (told,) = passing(b"run", packing.unread_label, [rows[packing.unread_label]], None)
+    (row,) = pa.ipc.read_record_batch(pa.py_buffer(told), output).to_pylist()
+    assert row == {"output": UNREAD, "matches": None, UNREAD: fault}
+    with pytest.raises(AssertionError, match="for events"):
+        passing(b"run", packing.labels[0], [], None)
+    # A part of a micro-batch without an event, and one with nothing else.
+    (alone,) = packing(iter(table.slice(1, 1).to_batches()))
+    assert alone.num_rows == 3
+    (events,) = packing(iter(table.slice(2, 1).to_batches()))
+    assert events.num_rows == 2

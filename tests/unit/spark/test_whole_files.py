@@ -23,7 +23,7 @@ def test_events_and_what_is_none_of_them():
     rows = [tuple(row.values()) for part in parts for row in part.to_pylist()]
     events = [(row[0], row[2], row[3]) for row in rows if row[-1] is None]
     assert events == [("in/a.csv", "A", 1.0)]
-    rejected = [tuple(row[-1].values()) for row in rows if row[-1] is not None]
+    rejected = [(row[0], *row[-1].values()) for row in rows if row[-1] is not None]
     assert rejected == [
         ("in/a.csv:4", "ts", "not an ISO 8601 time", "B,x,3"),
         ("in/a.csv", "kind", "no kind", None),

@@ -41,6 +41,14 @@ from cepheid.spark.streams.packs import BEAT, SOURCE, Packing, Unpacking
 from cepheid.spark.streams.shipment import RESULTS, STATE, StateOperator, StateShipment
 from cepheid.spark.streams.state import described
 from cepheid.spark.streams.step import HELD_COLUMNS, BucketStep
+from cepheid.spark.streams.unread import (
+    UNREAD,
+    UNREAD_COLUMN,
+    UNREAD_TYPE,
+    PassingOn,
+    bucket_with_unread,
+    or_unread,
+)
 from cepheid.spark.values import named
 
 _log = logging.getLogger("cepheid.spark")
@@ -70,7 +78,7 @@ def detect_stream(
             apart by their places, all events of a key travel, as places are counted before any filter.
         slack: closes windows; then all events travel, as each says something of the time.
     """
-    outputs = asked or frozenset({MATCHES})
+    outputs = (asked or frozenset({MATCHES})) | ({UNREAD} if streamed.unread else frozenset())
     if slack is not None:
         slack.watch(bound)  # what cannot be followed is refused before anything runs
     require_policy(outputs, slack)
@@ -82,7 +90,7 @@ def detect_stream(
     keys = keys_of(bound, source, infer=not left)
     # Late and rejected events are shown whole, and with FROM the inner query reads what this one does not name.
     # A slack policy reads columns that the query does not.
-    narrow = bound.inner is None and slack is None and outputs <= {MATCHES, HELD, PLANS}
+    narrow = bound.inner is None and slack is None and outputs <= {MATCHES, HELD, PLANS, UNREAD}
     pruned, (kept,) = batch.pruned(whole, [bound if narrow else replace(bound, returns=())])
     if not narrow:
         kept = bound
@@ -105,6 +113,7 @@ def detect_stream(
         n_sources=len(streamed.sources),
         beats=streamed.idle_us is not None,
         received=None if slack is None else slack.received,
+        unread=output if streamed.unread else None,
     )
     step = BucketStep(
         kept,
@@ -132,7 +141,8 @@ def detect_stream(
         slack=slack,
     )
     placed = _placed(streamed, bound, keys, n_buckets, outputs, all_events=_counts_places(policy) or slack is not None)
-    found = stepped(packed(placed, pruned.spark.names, packing), step, streamed.delays_us, deadlines=step.deadlines)
+    operator = PassingOn(step, packing.unread_label) if streamed.unread else step
+    found = stepped(packed(placed, pruned.spark.names, packing), operator, streamed.delays_us, deadlines=step.deadlines)
     rows = through(found, Unpacking(output), declared)
     return rows if asked is None else StreamOutputs.of(rows, {name: names[name].names for name in names})
 
@@ -202,6 +212,8 @@ def columns_of_the_stream(events: spark.StructType, outputs: frozenset[str]) -> 
         columns[HELD] = spark.StructType([spark.StructField(name, spark.LongType(), True) for name in HELD_COLUMNS])
     if PLANS in outputs:
         columns[PLANS] = batch.declared_schema(PLAN_COLUMNS)[0]
+    if UNREAD in outputs:
+        columns[UNREAD] = UNREAD_TYPE
     return columns
 
 
@@ -243,13 +255,14 @@ def _placed(
     """The events that can matter (or all that have a place), with the number of their bucket."""
     frame = streamed.events.frame
     conditions = wanted_events(streamed, bound, keys, outputs, all_events=all_events)
-    for condition in conditions:
+    for condition in map(or_unread, conditions) if streamed.unread else conditions:
         frame = frame.where(after_the_watermark(streamed.event_time, condition))
     columns: Sequence[Column] = keys.columns if keys is not None else ()
     if not columns and bound.partition and bound.inner is None:
         wider = replace(streamed.events.schema, spark=frame.schema)
         frame, columns = batch.with_computed_keys(Events(frame, wider), bound)
-    return frame.withColumn(BUCKET, bucket_of(columns, n_buckets))
+    bucket = bucket_of(columns, n_buckets)
+    return frame.withColumn(BUCKET, bucket_with_unread(bucket, n_buckets) if streamed.unread else bucket)
 
 
 def wanted_events(
@@ -270,6 +283,7 @@ def wanted_events(
 def packed(frame: DataFrame, names: Sequence[str], packing: Packing) -> DataFrame:
     """The events by their buckets, packed."""
     further = [BUCKET, *([SOURCE] if packing.n_sources > 1 else [])]
+    further += [] if packing.unread is None else [UNREAD_COLUMN]
     chosen = frame.select(*(named(name) for name in (*names, *further)))
     if packing.beats:
         chosen = chosen.withColumn(BEAT, F.lit(None).cast("long")).union(_beats(chosen))

@@ -47,6 +47,8 @@ from cepheid.spark.streams.packs import Packing, Unpacking
 from cepheid.spark.streams.set_outputs import DetectedStreamOutputs, DetectedStreams
 from cepheid.spark.streams.set_step import GroupedStep, SetStep, timed_out_of
 from cepheid.spark.streams.state import described
+from cepheid.spark.streams.unread import UNREAD, UNREAD_COLUMN, PassingOn
+from cepheid.spark.values import named
 
 _log = logging.getLogger("cepheid.spark")
 
@@ -89,7 +91,7 @@ def detect_stream_set(
         described_by: what else the state depends on, by name.
         slack: closes windows.
     """
-    outputs = asked or frozenset({MATCHES})
+    outputs = (asked or frozenset({MATCHES})) | ({UNREAD} if streamed.unread else frozenset())
     require_policy(outputs, slack)
     for name, bound in bounds.items():
         try:
@@ -104,7 +106,9 @@ def detect_stream_set(
         for group in groups:
             slack.watch(*(bounds[name] for name in group.names))  # what cannot be followed is refused now
     narrow = (
-        slack is None and outputs <= {MATCHES, HELD, PLANS} and all(bound.inner is None for bound in bounds.values())
+        slack is None
+        and outputs <= {MATCHES, HELD, PLANS, UNREAD}
+        and all(bound.inner is None for bound in bounds.values())
     )
     pruned, narrowed = batch.pruned(whole, [b if narrow else replace(b, returns=()) for b in bounds.values()])
     kept = dict(zip(bounds, narrowed, strict=True)) if narrow else dict(bounds)
@@ -121,6 +125,7 @@ def detect_stream_set(
         n_sources=len(streamed.sources),
         beats=streamed.idle_us is not None,
         received=None if slack is None else slack.received,
+        unread=output if streamed.unread else None,
     )
     deadlines = streamed.idle_us is None and slack is None
     steps = tuple(
@@ -156,12 +161,9 @@ def detect_stream_set(
         for label in packing.labels[group.first : group.first + group.n_buckets]
     }
     placed = _placed(streamed, bounds, groups, outputs, all_events=slack is not None)
-    found = stepped(
-        packed(placed, pruned.spark.names, packing),
-        GroupedStep(steps, group_of),
-        streamed.delays_us,
-        deadlines=deadlines,
-    )
+    grouped = GroupedStep(steps, group_of)
+    operator = PassingOn(grouped, packing.unread_label) if streamed.unread else grouped
+    found = stepped(packed(placed, pruned.spark.names, packing), operator, streamed.delays_us, deadlines=deadlines)
     rows, of = through(found, Unpacking(output), declared), {name: c.names for name, c in columns.items()}
     return DetectedStreams(rows, of) if asked is None else DetectedStreamOutputs(rows, of, tuple(bounds), asked)
 
@@ -222,7 +224,7 @@ def _columns(
         except CepheidError as error:
             raise error.located(bound.text, bound.origin or name) from None
         for output in told:
-            if output in columns or output in (LATE, REJECTED, *POLICY_NAMES, HELD, PLANS):
+            if output in columns or output in (LATE, REJECTED, *POLICY_NAMES, HELD, PLANS, UNREAD):
                 raise SchemaError(
                     f"two outputs of the stream are called {output!r}", remedy=f"give the query {name!r} another name"
                 )
@@ -273,6 +275,11 @@ def _placed(
             any_of = reduce(Column.__or__, (condition for conditions in wanted for condition in conditions))
             bucket = F.when(after_the_watermark(streamed.event_time, any_of), bucket)
         places.append(bucket)
+    if streamed.unread:
+        last = groups[-1]
+        is_event = named(UNREAD_COLUMN).isNull()
+        places = [F.when(is_event, place) for place in places]
+        places.append(F.when(~is_event, F.lit(last.first + last.n_buckets)))
     if len(places) == 1:
         frame = frame.withColumn(BUCKET, places[0])
         return frame.where(after_the_watermark(streamed.event_time, F.col(f"`{BUCKET}`").isNotNull()))

@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
+from pyspark.sql import types as spark
 
 from cepheid.errors import SchemaError
 from cepheid.events.lengths import Length, length_us
@@ -18,6 +19,7 @@ from cepheid.spark.schema import frame_schema, frame_schema_by_type
 from cepheid.spark.streams.closing import StreamSlack
 from cepheid.spark.streams.delay import EVENT_TIME, watermarked
 from cepheid.spark.streams.packs import SOURCE
+from cepheid.spark.streams.unread import UNREAD_COLUMN
 
 
 class Columns(TypedDict):
@@ -40,6 +42,7 @@ class StreamedEvents:
         delays_us: for each stream, how much later than newer ones an event may come and still be on time.
         sources: what the streams are called.
         idle_us: the wall clock goes on with the watermark after so long without an event; None for never.
+        unread: some rows are no events, as their column `UNREAD_COLUMN` says.
     """
 
     events: Events
@@ -47,6 +50,7 @@ class StreamedEvents:
     delays_us: tuple[int, ...]
     sources: tuple[str, ...]
     idle_us: int | None = None
+    unread: bool = False
 
 
 def are_streams(events: object) -> bool:
@@ -148,18 +152,27 @@ def streamed_events(
     time, unit = columns["time"], columns["time_unit"]
     idle_us = None if idle_flush is None else length_us(idle_flush, "idle_flush", unit)
     if not isinstance(events, Mapping):
-        schema = frame_schema(events.schema, **columns)
+        schema = frame_schema(_of_events(events), **columns)
+        unread = UNREAD_COLUMN in events.columns
         own = watermarked(events, time=time, time_unit=unit, watermark=watermark)
-        return StreamedEvents(Events(own.frame, schema), own.event_time, (own.delay_us,), ("the stream",), idle_us)
-    schema = frame_schema_by_type({name: frame.schema for name, frame in events.items()}, **columns)
+        return StreamedEvents(
+            Events(own.frame, schema), own.event_time, (own.delay_us,), ("the stream",), idle_us, unread
+        )
+    schema = frame_schema_by_type({name: _of_events(frame) for name, frame in events.items()}, **columns)
     frames, delays_us = {}, []
     for number, (name, frame) in enumerate(events.items()):
         own = watermarked(frame, time=time, time_unit=unit, watermark=watermark)
         delays_us.append(own.delay_us)
         moment = F.col(f"`{own.event_time}`")
         frames[name] = own.frame.withColumn(EVENT_TIME, moment).withColumn(SOURCE, F.lit(number))
-    union = union_of_types(frames, schema, (EVENT_TIME, SOURCE))
-    return StreamedEvents(Events(union, schema), EVENT_TIME, tuple(delays_us), tuple(events), idle_us)
+    unread = all(UNREAD_COLUMN in frame.columns for frame in events.values())
+    union = union_of_types(frames, schema, (EVENT_TIME, SOURCE, *([UNREAD_COLUMN] if unread else [])))
+    return StreamedEvents(Events(union, schema), EVENT_TIME, tuple(delays_us), tuple(events), idle_us, unread)
+
+
+def _of_events(frame: DataFrame) -> spark.StructType:
+    """The columns of the events themselves."""
+    return spark.StructType([field for field in frame.schema.fields if field.name != UNREAD_COLUMN])
 
 
 def named_columns(columns: Columns) -> dict[str, object]:

@@ -74,9 +74,11 @@ class StreamOutputs(Outputs, Tagged):
 
     Attributes:
         late: the events that came when the watermark had passed them, as they came.
+        unread: what a source brought that is no event (`cepheid.spark.streams.unread`).
         tagged, columns: see `Tagged`.
     """
 
+    unread: Any = None
     tagged: Any = None
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
 

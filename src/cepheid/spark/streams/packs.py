@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from cepheid.events.arrow_memory import array_of
 from cepheid.events.event_time import event_times
-from cepheid.spark.streams.buckets import BUCKET
+from cepheid.spark.streams.buckets import BUCKET, labels
 from cepheid.spark.streams.clock import Heard
+from cepheid.spark.streams.unread import UNREAD_COLUMN, packed_unread
 
 SOURCE = "cepheid source"
 """The column of the number of the stream that an event came from, where there are several."""
@@ -48,6 +49,7 @@ class Packing:
         n_sources: streams that the events come from.
         beats: rows may be beats of the wall clock.
         received: the column that says when an event was received, in the same unit; None where nobody asks.
+        unread: the Arrow schema of the rows of all outputs, where rows may be no events; else None.
     """
 
     columns: Any
@@ -58,6 +60,12 @@ class Packing:
     n_sources: int = 1
     beats: bool = False
     received: str | None = None
+    unread: Any = None
+
+    @property
+    def unread_label(self) -> int:
+        """The key of the bucket of rows that are no events."""
+        return labels(len(self.labels) + 1)[-1]
 
     @property
     def packed(self) -> Any:
@@ -85,6 +93,11 @@ class Packing:
             beat_us = pa.compute.max(beats).as_py()
             if beat_us is not None:
                 table = table.filter(beats.is_null())
+        others = None
+        if self.unread is not None:
+            is_event = table.column(UNREAD_COLUMN).is_null()
+            others = table.filter(pa.compute.invert(is_event))
+            table = table.filter(is_event)
         times = event_times(table.column(self.time), self.time_unit, self.time)
         good = np.ones(len(times.values), np.bool_) if times.bad is None else ~times.bad
         of_source = [good]
@@ -109,9 +122,11 @@ class Packing:
             part = events.slice(start, end - start).to_batches() if end > start else []
             payloads.append(pack(heard, int(first_us[start]) if part else 0, part[0] if part else None))
             start = end
-        return pa.RecordBatch.from_arrays(
-            [pa.array(self.labels, pa.int32()), pa.array(payloads, pa.binary())], schema=_PACKED
-        )
+        keys = list(self.labels)
+        if others is not None and others.num_rows:
+            keys.append(self.unread_label)
+            payloads.append(packed_unread(others, self.unread))
+        return pa.RecordBatch.from_arrays([pa.array(keys, pa.int32()), pa.array(payloads, pa.binary())], schema=_PACKED)
 
     def _received(self, table: Any) -> int | None:
         if self.received is None:

@@ -12,6 +12,7 @@ from cepheid.spark.outputs import DetectedOutputs
 from cepheid.spark.query_sets import Detected
 from cepheid.spark.streams.outputs import Tagged, rows_of
 from cepheid.spark.streams.set_step import timed_out_of
+from cepheid.spark.streams.unread import UNREAD
 
 
 class DetectedStreams(Detected, Tagged):
@@ -43,6 +44,7 @@ class DetectedStreamOutputs(DetectedOutputs, Tagged):
         late, rejected, closed, fitted, slack, held, plans: see `cepheid.Outputs`; None for one that was not asked
             for. An event without the key of SAME is rejected once for each group of queries that want another key, and
             ``column`` says which.
+        unread: see `cepheid.spark.streams.outputs.StreamOutputs`.
     """
 
     def __init__(
@@ -69,3 +71,4 @@ class DetectedStreamOutputs(DetectedOutputs, Tagged):
         self.slack: Any = each.get(SLACK)
         self.held: Any = each.get(HELD)
         self.plans: Any = each.get(PLANS)
+        self.unread: Any = each.get(UNREAD)

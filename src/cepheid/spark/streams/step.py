@@ -32,6 +32,7 @@ from cepheid.spark.rejected import reasons_of, told
 from cepheid.spark.streams import packs, state
 from cepheid.spark.streams.clock import Clock, Heard, reported_us
 from cepheid.spark.streams.closing import Closings, StreamSlack
+from cepheid.spark.streams.tagging import tagged_rows
 
 _log = logging.getLogger("cepheid.spark")
 
@@ -238,7 +239,7 @@ class BucketStep:
 
     def _written(self, name: str, table: Any) -> Iterator[bytes]:
         if self.tagged is not None:
-            table = _tagged(name, table, self.tagged)
+            table = tagged_rows(name, table, self.tagged)
         for batch in table.combine_chunks().to_batches(max_chunksize=OUTPUT_BATCH_ROWS):
             yield bytes(batch.serialize())
 
@@ -251,16 +252,3 @@ def _held(bucket: int, stream: Stream | Streams, n_late: int) -> Any:
     gauge = stream.gauge()
     row = (bucket, n_late, gauge.n_waiting, gauge.n_partial_matches, gauge.n_bytes)
     return pa.table([pa.array([value], pa.int64()) for value in row], HELD_COLUMNS)
-
-
-def _tagged(name: str, table: Any, schema: Any) -> Any:
-    """The rows of one output as rows of all: its name, and a struct for each output."""
-    columns = [pa.array([name] * table.num_rows, pa.string())]
-    for field in list(schema)[1:]:
-        if field.name == name:
-            whole = table.combine_chunks()
-            arrays = [c.chunk(0) if c.num_chunks else pa.array([], c.type) for c in whole.columns]
-            columns.append(pa.StructArray.from_arrays(arrays, fields=list(field.type)))
-        else:
-            columns.append(pa.nulls(table.num_rows, field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
