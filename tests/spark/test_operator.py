@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql import types as spark_types
 
 from cepheid.engine.output_schema import output_schema
 from cepheid.events.ingest import schema_of
 from cepheid.language.bound import BoundQuery
 from cepheid.query import Query
 from cepheid.spark.operator import HOME, PIECE, Detection
-from cepheid.spark.shipment import Shipment
+from cepheid.spark.shipment import Shipment, through
 
 TEXT = "PATTERN SEQ(A a, B b) WITHIN 2 ms POLICY any"
 
@@ -97,3 +100,21 @@ def test_columns_travel_by_position():
         pa.Table.from_batches(list(shipment(iter(renamed)))).to_pylist()
         == pa.Table.from_batches(list(operator(iter(table.to_batches())))).to_pylist()
     )
+
+
+class SetAside:
+    """Tells how many objects the worker's collector passes over."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        yield pa.RecordBatch.from_pydict({"n": pa.array([gc.get_freeze_count() for _ in batches][:1], pa.int64())})
+
+
+def test_an_operator_is_opened_once():
+    shipment = Shipment.of(SetAside(), ["n"])
+    assert shipment.open() is shipment.open()
+    assert gc.get_freeze_count() == 0  # the process of the user is left alone
+
+
+def test_the_collector_of_a_worker_passes_over_what_was_imported(spark):
+    frame = through(spark.range(1), SetAside(), spark_types.StructType().add("n", spark_types.LongType()))
+    assert frame.collect()[0].n > 10_000

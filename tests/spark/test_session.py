@@ -67,3 +67,12 @@ def test_a_machine_without_java_is_told(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_running_session_is_taken(spark):
     assert local_session(config={"spark.sql.shuffle.partitions": "4"}) is spark
+
+
+def test_checkpoints_on_this_machine_have_no_checksums_beside_them(spark, tmp_path: Path):
+    # The classes are named as this version of Spark has them; with Hadoop's own, each file would have a .crc.
+    rate = spark.readStream.format("rate").load().writeStream.format("noop")
+    rate.option("checkpointLocation", str(tmp_path)).trigger(once=True).start().awaitTermination()
+    files = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    assert "metadata" in files
+    assert not [name for name in files if name.endswith(".crc")]

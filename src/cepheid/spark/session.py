@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -24,6 +25,16 @@ ARROW_BATCH_ROWS = 64_000
 
 _LOGGING = Path(__file__).resolve().with_name("log4j2.properties")
 """How Spark's log is written: warnings, without those that come on every machine."""
+
+LOCAL_FILES = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
+    + ("" if pyspark.__version__.startswith("4.0.") else "checkpointing.")
+    + "FileSystemBasedCheckpointFileManager",
+}
+"""Hadoop's files of this machine without checksums beside them: where it has no native library, it starts a process
+(``chmod``) for each file and each checksum that it makes, some ten for a micro-batch of a stream."""
 
 _INSTALL = (
     f"install a Java {LEAST_JAVA} or newer (for instance the package openjdk-17-jre-headless) and set JAVA_HOME to it"
@@ -41,7 +52,7 @@ def local_session(
     """Start Spark in this process, or take the session that runs in it.
 
     The settings that matter to `detect`: larger Arrow batches, no user interface and no bars of progress, the Python of
-    this process on the executors, and a warehouse outside the current folder.
+    this process on the executors, a warehouse outside the current folder, and `LOCAL_FILES`.
 
     Args:
         app_name: what the session is called.
@@ -69,6 +80,7 @@ def local_session(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        **LOCAL_FILES,
     }
     if memory is not None:
         settings["spark.driver.memory"] = memory

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -28,10 +27,6 @@ class StateOperator(Protocol):
         ...
 
 
-_MOST_OPENED = 16
-_opened: OrderedDict[bytes, StateOperator] = OrderedDict()
-
-
 @dataclass(frozen=True)
 class StateShipment:
     """An operator on buckets as bytes; callable as `applyInPandasWithState` wants it.
@@ -53,16 +48,12 @@ class StateShipment:
         return cls(__version__, payload, hashlib.blake2b(payload, digest_size=16).digest())
 
     def open(self) -> StateOperator:
-        """The operator; the same one for every bucket and micro-batch of a worker.
+        """The operator.
 
         Raises:
             SetupError: it was packed by another version of cepheid.
         """
-        step = _opened.get(self.digest)
-        if step is None:
-            step = _opened[self.digest] = opened(self.version, self.payload)
-            if len(_opened) > _MOST_OPENED:
-                _opened.popitem(last=False)
+        step: StateOperator = opened(self.version, self.payload)
         return step
 
     def __call__(self, key: tuple[Any, ...], frames: Iterator[pd.DataFrame], group: Any) -> Iterator[pd.DataFrame]:
