@@ -268,13 +268,13 @@ class LocalNetwork:
             reader.close()
 
     def stop(self, timeout_s: float = 60.0) -> None:
-        """End all sites between two batches; those that do not end in time at once."""
+        """End all sites between two batches; those that do not in time at once, and what any of them left."""
         for site in self.sites.values():
             site.ask_to_end()
         until = time.monotonic() + timeout_s
         for site in self.sites.values():
-            if not site.ended(max(0.1, until - time.monotonic())):
-                site.kill()
+            site.ended(max(0.1, until - time.monotonic()))
+            site.kill()  # one that was asked while Spark started has ended and left its Java
 
     def report(self, table: Any | None = None) -> LocalReport:
         """What went over the links, and what was found.
