@@ -104,10 +104,27 @@ def held(folder: Path, origin: str) -> Iterator[None]:
                 remedy="stop that one first, or give this job a checkpoint of its own",
                 origin=origin,
             ) from None
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
+        try:
+            lock.truncate(0)
+            lock.write(f"{os.getpid()}\n")
+            lock.flush()
+            _take_off_unfinished(folder)
+        except OSError as error:
+            raise SetupError(
+                f"the checkpoint {folder} cannot be written: {error.strerror}",
+                remedy="make room on its disk, or give the user of the job the right to write there",
+            ) from error
         yield
+
+
+def _take_off_unfinished(folder: Path) -> None:
+    """Delete what Spark began to write into its logs when the disk was full or the power went.
+
+    Nobody reads these files; but Spark refuses a checkpoint where one is left of the very first batch.
+    """
+    for log in ("offsets", "commits"):
+        for unfinished in (folder / log).glob(".*.tmp"):
+            unfinished.unlink()
 
 
 def require_same(folder: Path, what: dict[str, str], origin: str) -> None:

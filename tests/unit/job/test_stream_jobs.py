@@ -216,6 +216,26 @@ def test_two_jobs_do_not_share_a_checkpoint(tmp_path: Path):
         pass
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
+def test_what_spark_left_unfinished_is_taken_off_when_a_job_goes_on(tmp_path: Path):
+    for log in ("offsets", "commits"):
+        (tmp_path / log).mkdir()
+        (tmp_path / log / ".0.5d2f8a4e-3c0b-4c53-8a55-1a9a6d8d1c11.tmp").write_text("v1\n{")
+        (tmp_path / log / "0").write_text("v1\n{}")
+    with held(tmp_path, "job.toml"):
+        assert [file.name for file in sorted(tmp_path.glob("*/*"))] == ["0", "0"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_a_full_disk_is_told_before_a_job_begins(tmp_path: Path):
+    (tmp_path / "cepheid-job.lock").symlink_to("/dev/full")
+    with (
+        pytest.raises(SetupError, match=r"cannot be written: (No space left|Invalid)"),
+        held(tmp_path, "job.toml"),
+    ):
+        pass
+
+
 def test_failures_of_spark_in_words():
     pytest.importorskip("pyspark")
     from cepheid.spark.stream_failures import explained, in_words
