@@ -7,12 +7,9 @@ the time.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from benchmarks.engine.measure import peak_rss_bytes
@@ -127,15 +124,9 @@ def measure(*, quick: bool, n_events: int = N_EVENTS, n_pushed: int = N_EVENTS_P
 
 def main() -> int:
     """Measure."""
-    from benchmarks.engine.one_core import limit_arrow, pin
+    from benchmarks.engine.one_core import print_rows
 
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.adaptive")
-    parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args()
-    pin()
-    limit_arrow()
-    print(json.dumps([asdict(row) for row in measure(quick=given.quick)]))
-    return 0
+    return print_rows("adaptive", measure)
 
 
 if __name__ == "__main__":

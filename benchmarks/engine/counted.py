@@ -7,11 +7,8 @@ number, or with the matches as a table.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from benchmarks.engine.measure import Timed, peak_rss_bytes
@@ -136,15 +133,9 @@ def measure(*, quick: bool) -> list[Row]:
 
 def main() -> int:
     """Measure."""
-    from benchmarks.engine.one_core import limit_arrow, pin
+    from benchmarks.engine.one_core import print_rows
 
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.counted")
-    parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args()
-    pin()
-    limit_arrow()
-    print(json.dumps([asdict(row) for row in measure(quick=given.quick)]))
-    return 0
+    return print_rows("counted", measure)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,13 @@ Imports no library: the number of threads must be in the environment before they
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
 
 _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _READ_AT_IMPORT = ("numpy", "polars", "numba")
@@ -42,3 +47,22 @@ def limit_arrow() -> None:
 
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
+
+
+def print_rows(module: str, measure: Callable[..., Sequence[Any]]) -> int:
+    """What a module that measures in a process of its own does as a program: its rows as JSON, on one processor.
+
+    Args:
+        module: what it is called in ``benchmarks.engine``.
+        measure: takes ``quick`` and returns dataclasses.
+
+    Returns:
+        The exit code, 0.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.engine.{module}")
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    pin()
+    limit_arrow()
+    print(json.dumps([asdict(row) for row in measure(quick=given.quick)]))
+    return 0

@@ -17,7 +17,7 @@ from cepheid.events.ingest import schema_of
 from cepheid.language.bound import BoundQuery
 from cepheid.query import Query
 from cepheid.spark.operator import HOME, PIECE, Detection
-from cepheid.spark.shipment import Shipment, through
+from cepheid.spark.shipment import Operator, Shipment, through
 
 TEXT = "PATTERN SEQ(A a, B b) WITHIN 2 ms POLICY any"
 
@@ -102,19 +102,22 @@ def test_columns_travel_by_position():
     )
 
 
-class SetAside:
-    """Tells how many objects the worker's collector passes over."""
+def telling() -> Operator:
+    """An operator that tells how many objects the worker's collector passes over."""
 
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        yield pa.RecordBatch.from_pydict({"n": pa.array([gc.get_freeze_count() for _ in batches][:1], pa.int64())})
+    class Telling:  # travels by value: a worker need not find the tests
+        def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+            yield pa.RecordBatch.from_pydict({"n": pa.array([gc.get_freeze_count() for _ in batches][:1], pa.int64())})
+
+    return Telling()
 
 
 def test_an_operator_is_opened_once():
-    shipment = Shipment.of(SetAside(), ["n"])
+    shipment = Shipment.of(telling(), ["n"])
     assert shipment.open() is shipment.open()
     assert gc.get_freeze_count() == 0  # the process of the user is left alone
 
 
 def test_the_collector_of_a_worker_passes_over_what_was_imported(spark):
-    frame = through(spark.range(1), SetAside(), spark_types.StructType().add("n", spark_types.LongType()))
+    frame = through(spark.range(1), telling(), spark_types.StructType().add("n", spark_types.LongType()))
     assert frame.collect()[0].n > 10_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import io
 import json
@@ -10,8 +9,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -21,6 +18,7 @@ import pyarrow.parquet as pq
 
 from cepheid.connectors.locations import FORMATS, format_of
 from cepheid.errors import DataError, SetupError
+from cepheid.events.plain import as_plain
 
 _N_BATCH_ROWS = 16_384
 
@@ -152,7 +150,7 @@ def _write_csv(table: Any, stream: IO[bytes]) -> None:
         if _is_csv_value(column.type):
             continue
         texts = [
-            None if row["x"] is None else json.dumps(_plain(row["x"]), ensure_ascii=False)
+            None if row["x"] is None else json.dumps(as_plain(row["x"]), ensure_ascii=False)
             for row in rows_of(pa.table({"x": table[column.name]}))
         ]
         flat = flat.set_column(position, column.name, pa.array(texts, pa.string()))
@@ -179,7 +177,7 @@ def write_json_lines(table: Any, stream: IO[bytes]) -> None:
     text = io.TextIOWrapper(stream, "utf-8", newline="\n", write_through=False)
     for batch in table.to_batches(max_chunksize=_N_BATCH_ROWS):
         for row in rows_of(pa.Table.from_batches([batch])):
-            text.write(json.dumps(_plain(row), ensure_ascii=False))
+            text.write(json.dumps(as_plain(row), ensure_ascii=False))
             text.write("\n")
     # The stream stays open: it is not this function's.
     text.detach()
@@ -199,32 +197,6 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
             remedy="write Parquet instead, or choose other columns with RETURN",
         ) from error
     return rows
-
-
-def _plain(value: object) -> object:
-    """``value`` as JSON can hold it: times as ISO 8601, durations as seconds, NaN and infinities as text."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if value == value and abs(value) != float("inf") else str(value)
-        case datetime():
-            # Arrow gives naive values for columns without a zone, which are UTC.
-            return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat().replace("+00:00", "Z")
-        case date() | time():
-            return value.isoformat()
-        case timedelta():
-            return value.total_seconds()
-        case Decimal():
-            return str(value)
-        case bytes():
-            return base64.b64encode(value).decode()
-        case dict():
-            return {str(k): _plain(v) for k, v in value.items()}
-        case list() | tuple():
-            return [_plain(v) for v in value]
-        case _:
-            return str(value)
 
 
 def _write_parquet(table: Any, stream: IO[bytes]) -> None:

@@ -147,21 +147,3 @@ def _value(found: Any, kind: Any) -> Any:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def as_plain(value: object) -> object:
-    """A value of a match as JSON can hold it: times in ISO 8601, decimals as text, lengths of time in seconds."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if value == value and abs(value) != float("inf") else str(value)
-        case datetime():
-            return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat().replace("+00:00", "Z")
-        case dict():
-            return {str(key): as_plain(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [as_plain(inner) for inner in value]
-        case _:
-            seconds = getattr(value, "total_seconds", None)
-            return seconds() if seconds is not None else str(value)

@@ -22,10 +22,10 @@ from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError
 from cepheid.events.batch import EventBatch, take_rows
 from cepheid.events.ingest import read_events
+from cepheid.events.plain import as_plain
 from cepheid.spark.sites.messages import (
     Row,
     UnreadError,
-    as_plain,
     events_as_json,
     events_of_json,
     read_event,

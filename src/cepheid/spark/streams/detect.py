@@ -31,6 +31,7 @@ from cepheid.spark.frames import Events
 from cepheid.spark.keys import Keys, inferred_keys, same_keys
 from cepheid.spark.pushdown import Source
 from cepheid.spark.rejected import rejected_columns
+from cepheid.spark.schema import FrameSchema
 from cepheid.spark.shipment import through
 from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of, labels
 from cepheid.spark.streams.closing import POLICY_COLUMNS, StreamSlack, require_policy
@@ -104,17 +105,7 @@ def detect_stream(
         names[TIMED_OUT] = batch.declared_schema(timed_out_schema(kept, pruned.arrow))[0]
         result = result.add(spark.StructField(TIMED_OUT, names[TIMED_OUT], True))
     declared, output = batch.declared_schema_of(result)
-    packing = Packing(
-        pruned.arrow,
-        texts,
-        pruned.events.time,
-        pruned.events.time_unit,
-        labels(n_buckets),
-        n_sources=len(streamed.sources),
-        beats=streamed.idle_us is not None,
-        received=None if slack is None else slack.received,
-        unread=output if streamed.unread else None,
-    )
+    packing = packing_of(streamed, pruned, texts, n_buckets, slack, output)
     step = BucketStep(
         kept,
         ordered,
@@ -278,6 +269,37 @@ def wanted_events(
         wanted = in_place if fits is None else in_place & fits
         return [wanted if REJECTED not in outputs else F.coalesce(wanted | ~in_place, F.lit(True))]
     return [in_place] if REJECTED not in outputs else []
+
+
+def packing_of(
+    streamed: StreamedEvents,
+    pruned: FrameSchema,
+    texts: tuple[tuple[str, str], ...],
+    n_buckets: int,
+    slack: StreamSlack | None,
+    output: Any,
+) -> Packing:
+    """How events travel to their buckets.
+
+    Args:
+        streamed: the streams, as they were given.
+        pruned: with the columns that are wanted of them.
+        texts: names of added columns -> the columns whose values they hold as text.
+        n_buckets: of all queries together.
+        slack: the policy that closes windows, if any.
+        output: the Arrow schema of the rows of all outputs.
+    """
+    return Packing(
+        pruned.arrow,
+        texts,
+        pruned.events.time,
+        pruned.events.time_unit,
+        labels(n_buckets),
+        n_sources=len(streamed.sources),
+        beats=streamed.idle_us is not None,
+        received=None if slack is None else slack.received,
+        unread=output if streamed.unread else None,
+    )
 
 
 def packed(frame: DataFrame, names: Sequence[str], packing: Packing) -> DataFrame:

@@ -28,7 +28,7 @@ from cepheid.spark import batch
 from cepheid.spark.keys import Keys
 from cepheid.spark.pushdown import Source
 from cepheid.spark.shipment import through
-from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of, labels
+from cepheid.spark.streams.buckets import BUCKET, N_BUCKETS, bucket_of
 from cepheid.spark.streams.closing import StreamSlack, require_policy
 from cepheid.spark.streams.delay import after_the_watermark
 from cepheid.spark.streams.detect import (
@@ -36,6 +36,7 @@ from cepheid.spark.streams.detect import (
     keys_of,
     ordered_by,
     packed,
+    packing_of,
     printed,
     stepped,
     tagged_columns,
@@ -43,7 +44,7 @@ from cepheid.spark.streams.detect import (
     wanted_events,
 )
 from cepheid.spark.streams.given import StreamedEvents
-from cepheid.spark.streams.packs import Packing, Unpacking
+from cepheid.spark.streams.packs import Unpacking
 from cepheid.spark.streams.set_outputs import DetectedStreamOutputs, DetectedStreams
 from cepheid.spark.streams.set_step import GroupedStep, SetStep, timed_out_of
 from cepheid.spark.streams.state import described
@@ -116,17 +117,7 @@ def detect_stream_set(
     columns = _columns(kept, pruned.arrow, whole.spark, outputs, settings)
     declared, output = batch.declared_schema_of(tagged_columns(columns))
     n_all = sum(group.n_buckets for group in groups)
-    packing = Packing(
-        pruned.arrow,
-        texts,
-        pruned.events.time,
-        pruned.events.time_unit,
-        labels(n_all),
-        n_sources=len(streamed.sources),
-        beats=streamed.idle_us is not None,
-        received=None if slack is None else slack.received,
-        unread=output if streamed.unread else None,
-    )
+    packing = packing_of(streamed, pruned, texts, n_all, slack, output)
     deadlines = streamed.idle_us is None and slack is None
     steps = tuple(
         SetStep(
