@@ -10,8 +10,8 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cepheid.network.estimate import Choice, Choices, Estimator, known_types
-from cepheid.network.queries import NetworkQuery, Projection, Workload, events_of
+from cepheid.network.estimate import NO_TYPE, Cut, Estimator, Split, bits_of, known_types
+from cepheid.network.queries import NetworkQuery, Workload
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,6 @@ class Limits:
     xi: float = 1.0
 
 
-@dataclass(frozen=True)
-class _Item:
-    """An input that could be: its types as bits, and what it costs with all that it is made of."""
-
-    mask: int
-    projection: Projection
-    cost: float
-
-
 class Combiner:
     """Splits one query of a workload after the other."""
 
@@ -48,143 +39,164 @@ class Combiner:
         self.workload = workload
         self.estimator = estimator
         self.limits = limits
+        self._projections: dict[str, tuple[int, ...]] = {}
 
-    def add(self, query: NetworkQuery, before: Choices) -> dict[Projection, Choice]:
-        """The choices for a query and those before it.
+    def add(self, query: NetworkQuery, before: Split) -> dict[int, Cut]:
+        """The split of a query and those before it.
 
         Args:
             query: what is split.
-            before: the combination of other queries; their projections stay as they are.
+            before: the split of other queries; their projections stay as they are.
         """
-        if query.planned in before:
+        planned = self.estimator.number(query.planned)
+        if planned in before:
             return dict(before)
-        search = _Search(self, query, before)
-        for projection in (*self.workload.beneficial(query), query.planned):
-            search.choose(projection)
-        return {**before, **search.closures[query.planned]}
+        search = _Search(self, planned, before)
+        for one in (*self.suitable(query), planned):
+            search.choose(one)
+        return {**before, **search.closures[planned]}
 
-    def latency(self, query: NetworkQuery, choices: Choices) -> float:
+    def suitable(self, query: NetworkQuery) -> tuple[int, ...]:
+        """Π_eval, as numbers, smaller ones first."""
+        if query.name not in self._projections:
+            self._projections[query.name] = tuple(map(self.estimator.number, self.workload.beneficial(query)))
+        return self._projections[query.name]
+
+    def latency(self, query: NetworkQuery, split: Split) -> float:
         """What the latency of a query is estimated at: hops by the depth of its split, ξ for each partial match."""
-        known: dict[Projection, float] = {}
-        for projection in sorted(choices, key=lambda p: len(p.types)):
-            known[projection] = self.step(projection, choices[projection], known)
-        return known[query.planned]
+        known: dict[int, float] = {}
+        masks = self.estimator.masks
+        for one in sorted(split, key=lambda one: masks[one].bit_count()):
+            known[one] = self.step(one, split[one], known)
+        return known[self.estimator.number(query.planned)]
 
-    def step(self, projection: Projection, choice: Choice, known: Mapping[Projection, float]) -> float:
+    def step(self, one: int, cut: Cut, known: Mapping[int, float]) -> float:
         """The estimate for a projection from those for its inputs."""
         network = self.workload.network
-        rate = self.workload.partial_match_rate(projection, choice.inputs)
-        n_sites = 1 if choice.partition is None else network.n_sources(choice.partition)
-        below = max((known.get(one, 0.0) for one in choice.inputs), default=0.0)
-        return self.limits.xi * rate / n_sites + network.mean_hops + below
+        n_sites = 1 if cut.part == NO_TYPE else network.n_sources(self.estimator.kinds[cut.part])
+        below = max((known.get(part, 0.0) for part in cut.inputs), default=0.0)
+        matches = self.estimator.matches(one, cut.inputs) if self.limits.xi else 0.0
+        return self.limits.xi * matches / n_sites + network.mean_hops + below
 
 
 class _Search:
-    """Alg. 1 for one query."""
+    """Alg. 1 for one query, over numbers of projections."""
 
-    def __init__(self, combiner: Combiner, query: NetworkQuery, before: Choices) -> None:
+    def __init__(self, combiner: Combiner, planned: int, before: Split) -> None:
         self.combiner = combiner
         self.workload, self.estimator, self.limits = combiner.workload, combiner.estimator, combiner.limits
-        self.query = query
+        self.planned = planned
         self.before = before
         self.base = self.estimator.cost(before)
-        self.bits = {kind: 1 << place for place, kind in enumerate(sorted(query.types))}
-        self.closures: dict[Projection, dict[Projection, Choice]] = {}
-        self.latencies: dict[Projection, float] = {}
-        self.costs: dict[Projection, float] = {}
-        self.excluded = known_types(before.values()) if self.limits.exclude_conflicts else frozenset()
+        self.closures: dict[int, dict[int, Cut]] = {}
+        self.latencies: dict[int, float] = {}
+        # Those known so far, with their types as bits and what they cost with all that they are made of.
+        self.costs: dict[int, tuple[int, float]] = {}
+        self._rates: dict[int, float] = {}
+        self.excluded = known_types(before.values()) if self.limits.exclude_conflicts else 0
 
-    def choose(self, projection: Projection) -> None:
+    def choose(self, one: int) -> None:
         """Give a projection its inputs; leave it out where none keeps the latency."""
-        if projection in self.before:
-            closure = self._closure_of(projection)
-            self.closures[projection] = closure
-            self.costs[projection] = 0.0
-            self.latencies[projection] = self.combiner.step(projection, self.before[projection], self.latencies)
+        estimator, limits = self.estimator, self.limits
+        mask = estimator.masks[one]
+        if one in self.before:
+            self.closures[one] = closure_of(self.before, one)
+            self.costs[one] = (mask, 0.0)
+            self.latencies[one] = self.combiner.step(one, self.before[one], self.latencies)
             return
-        sink = projection == self.query.planned
-        best: tuple[float, dict[Projection, Choice]] | None = None
-        for part in (None, *self._partitions(projection)):
-            for inputs in self._covers(projection, part):
-                choice = Choice(inputs, part)
-                closure = {projection: choice}
-                for one in inputs:
-                    closure.update(self.closures.get(one, {}))
-                known = known_types(closure.values())
-                if part is not None and not self.estimator.is_multi_node(projection, choice, known, sink=sink):
+        sink = one == self.planned
+        best: tuple[float, dict[int, Cut], float] | None = None
+        for part in (NO_TYPE, *self._partitions(one)):
+            for inputs in self._covers(mask, part):
+                cut = estimator.cut(inputs, part)
+                closure = {one: cut}
+                for given in inputs:
+                    if given in self.closures:
+                        closure.update(self.closures[given])
+                if part != NO_TYPE and not estimator.is_multi_node(
+                    cut, known_types(closure.values()), NO_TYPE if sink else one
+                ):
                     continue
-                latency = self.combiner.step(projection, choice, self.latencies)
-                if self.limits.latency is not None and latency > self.limits.latency and not _plain(choice, sink):
+                latency = self.combiner.step(one, cut, self.latencies)
+                if limits.latency is not None and latency > limits.latency and not (sink and self._plain(cut)):
                     continue
-                cost = self.estimator.cost({**self.before, **closure}) - self.base
+                cost = estimator.cost({**self.before, **closure}) - self.base
                 if best is None or cost < best[0]:
-                    best = (cost, closure)
+                    best = (cost, closure, latency)
         if best is not None:
-            self.costs[projection], self.closures[projection] = best
-            self.latencies[projection] = self.combiner.step(projection, best[1][projection], self.latencies)
+            cost, self.closures[one], self.latencies[one] = best
+            self.costs[one] = (mask, cost)
 
-    def _closure_of(self, projection: Projection) -> dict[Projection, Choice]:
-        found: dict[Projection, Choice] = {}
-        waiting = [projection]
-        while waiting:
-            one = waiting.pop()
-            if one in self.before and one not in found:
-                found[one] = self.before[one]
-                waiting.extend(self.before[one].inputs)
-        return found
+    def _plain(self, cut: Cut) -> bool:
+        """Evaluated at one site of events alone: the split that is none."""
+        return cut.part == NO_TYPE and all(one < len(self.estimator.kinds) for one in cut.inputs)
 
-    def _partitions(self, projection: Projection) -> list[str]:
+    def _partitions(self, one: int) -> list[int]:
         """Types that may split a projection: no negated ones, and none of which a loop of a query needs several."""
-        kinds = projection.bound - self.excluded - self.workload.kleene.get(projection, frozenset())
-        return sorted(kinds, key=lambda kind: (-self.workload.network.global_rate(kind), kind))
+        projection = self.estimator.projections[one]
+        kinds = projection.bound - self.workload.kleene.get(projection, frozenset())
+        rates = self.estimator.rates
+        places = [place for place, kind in enumerate(self.estimator.kinds) if kind in kinds]
+        return sorted((p for p in places if not self.excluded >> p & 1), key=lambda place: -rates[place])
 
-    def _covers(self, projection: Projection, part: str | None) -> list[tuple[Projection, ...]]:
+    def _covers(self, whole: int, part: int) -> list[tuple[int, ...]]:
         """The cheapest sets of inputs that together have all types, were each sent for itself."""
-        whole = self._mask(projection.types)
-        taken = 0 if part is None else self.bits[part]
-        by_lowest: dict[int, list[_Item]] = {bit: [] for bit in self.bits.values()}
-        for item in self._items(projection, part):
-            if item.mask & ~whole or item.mask & taken or item.mask == whole:
-                continue
-            for bit in by_lowest:
-                if item.mask & bit:
-                    by_lowest[bit].append(item)
-        memo: dict[int, list[tuple[float, tuple[Projection, ...]]]] = {0: [(0.0, ())]}
+        taken = 0 if part == NO_TYPE else 1 << part
+        missing_at_first = whole & ~taken
+        bits = bits_of(whole)
+        by_lowest: dict[int, list[tuple[int, float, int]]] = {1 << place: [] for place in bits}
+        for mask, cost, one in self._items(whole, taken, part):
+            for place in bits_of(mask):
+                by_lowest[1 << place].append((mask, cost, one))
+        memo: dict[int, list[tuple[float, tuple[int, ...]]]] = {0: [(0.0, ())]}
         n_covers = self.limits.n_covers
 
-        def best(missing: int) -> list[tuple[float, tuple[Projection, ...]]]:
-            if missing not in memo:
+        def best(missing: int) -> list[tuple[float, tuple[int, ...]]]:
+            known = memo.get(missing)
+            if known is None:
                 found = [
-                    (item.cost + cost, (item.projection, *rest))
-                    for item in by_lowest[missing & -missing]
-                    for cost, rest in best(missing & ~item.mask)
+                    (own + cost, (one, *rest))
+                    for mask, own, one in by_lowest[missing & -missing]
+                    for cost, rest in best(missing & ~mask)
                 ]
-                memo[missing] = heapq.nsmallest(n_covers, found, key=lambda one: one[0])
-            return memo[missing]
+                known = memo[missing] = heapq.nsmallest(n_covers, found, key=_first)
+            return known
 
-        own = () if part is None else (events_of(part),)
-        covers = [(*own, *inputs) for _, inputs in best(whole & ~taken)]
-        plain = tuple(events_of(kind) for kind in sorted(projection.types))
-        if set(plain) not in [set(cover) for cover in covers]:
-            covers.append(plain)
+        own = () if part == NO_TYPE else (part,)
+        covers = [(*own, *inputs) for _, inputs in best(missing_at_first)]
+        if {*bits} not in [set(cover) for cover in covers]:
+            covers.append(bits)
         return [cover for cover in covers if len(cover) > 1]
 
-    def _items(self, projection: Projection, part: str | None) -> list[_Item]:
-        network = self.workload.network
-        hops = network.mean_hops if part is None else float(self.estimator.spread(part))
-        items = []
-        for kind in projection.types:
-            items.append(_Item(self.bits[kind], events_of(kind), network.global_rate(kind) * hops))
-        for one, cost in self.costs.items():
-            if one.types < projection.types:
-                known = known_types(self.closures[one].values())
-                items.append(_Item(self._mask(one.types), one, cost + self.estimator.sent(one, known)[0] * hops))
+    def _items(self, whole: int, taken: int, part: int) -> list[tuple[int, float, int]]:
+        """What could be an input: types as bits, cost, number."""
+        estimator = self.estimator
+        hops = self.workload.network.mean_hops if part == NO_TYPE else float(estimator.spreads[part])
+        items = [(1 << place, estimator.rates[place] * hops, place) for place in bits_of(whole & ~taken)]
+        for one, (mask, cost) in self.costs.items():
+            if mask & ~whole or mask & taken or mask == whole:
+                continue
+            items.append((mask, cost + self._alone(one) * hops, one))
         return items
 
-    def _mask(self, kinds: frozenset[str]) -> int:
-        return sum(self.bits[kind] for kind in kinds)
+    def _alone(self, one: int) -> float:
+        """The rate with which a projection is sent where no other split makes types known."""
+        if one not in self._rates:
+            self._rates[one] = self.estimator.sent(one, known_types(self.closures[one].values()))[0]
+        return self._rates[one]
 
 
-def _plain(choice: Choice, sink: bool) -> bool:
-    """A query evaluated at one site of events alone: the split that is none."""
-    return sink and choice.partition is None and all(one.is_primitive for one in choice.inputs)
+def _first(found: tuple[float, tuple[int, ...]]) -> float:
+    return found[0]
+
+
+def closure_of(split: Split, *roots: int) -> dict[int, Cut]:
+    """What some projections rest on, they among it."""
+    found: dict[int, Cut] = {}
+    waiting = list(roots)
+    while waiting:
+        one = waiting.pop()
+        if one in split and one not in found:
+            found[one] = split[one]
+            waiting.extend(split[one].inputs)
+    return found

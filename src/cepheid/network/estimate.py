@@ -1,8 +1,11 @@
-"""What a combination will send, before anything is placed: INEv, section 6.2 (getSavings).
+"""What a split will send, before anything is placed: INEv, section 6.2 (getSavings).
 
 The paper adds up savings; here the cost is added up, and the savings are what is left of the cost without a split.
 Each partitioning type is saved once, and each input is sent once to all the multi-node placements that take it: so
 the two heuristics of the paper (sharedMNSavings, sharedInputs) hold by construction.
+
+The search asks for the cost of many thousand splits, so types are bits here and projections are numbers, and what
+depends on few of them is kept.
 """
 
 from __future__ import annotations
@@ -10,106 +13,210 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from cepheid.network.forwarding import selector
 from cepheid.network.queries import Projection, Workload, events_of
 from cepheid.network.steiner import SteinerTrees
 
-
-@dataclass(frozen=True)
-class Choice:
-    """How one projection is made: its inputs, and the type that splits it or None."""
-
-    inputs: tuple[Projection, ...]
-    partition: str | None = None
+NO_TYPE = -1
+"""In place of a partitioning type: evaluated at one site."""
 
 
-Choices = Mapping[Projection, Choice]
+class Cut:
+    """How one projection is made.
+
+    Attributes:
+        inputs: what its matches are joined from, as numbers.
+        part: the type that splits it, by its place; `NO_TYPE` for none.
+        sent: its inputs without the events that split it: these stay where they arise.
+        known: the types whose events go to all of its sites, as bits; 0 for one site.
+    """
+
+    __slots__ = ("inputs", "known", "part", "sent")
+
+    def __init__(self, inputs: tuple[int, ...], part: int, n_types: int) -> None:
+        self.inputs, self.part = inputs, part
+        self.sent = tuple(one for one in inputs if one != part)
+        self.known = 0 if part == NO_TYPE else sum(1 << one for one in self.sent if one < n_types)
+
+
+Split = Mapping[int, Cut]
+"""Projection, as a number -> how it is made."""
 
 
 @dataclass(eq=False)
 class Estimator:
-    """Estimates on one workload; keeps the sizes of trees."""
+    """Estimates on one workload.
+
+    Attributes:
+        workload: what is split.
+        trees: of its network.
+        kinds: its types; each stands for its place, and as a bit for one shifted by that. The events of a type are the
+            projection with the number of its place.
+        projections: all that were numbered so far.
+        masks: of each, its types as bits.
+    """
 
     workload: Workload
     trees: SteinerTrees
-    _lengths: dict[tuple[frozenset[str], str | None], float] = field(default_factory=dict)
+    kinds: tuple[str, ...] = field(init=False)
+    projections: list[Projection] = field(init=False, default_factory=list)
+    masks: list[int] = field(init=False, default_factory=list)
+    _numbers: dict[Projection, int] = field(init=False, default_factory=dict)
+    _sent: dict[tuple[int, int], tuple[float, int]] = field(init=False, default_factory=dict)
+    _lengths: dict[tuple[int, int], float] = field(init=False, default_factory=dict)
+    _matches: dict[tuple[int, tuple[int, ...]], float] = field(init=False, default_factory=dict)
 
-    def spread(self, kind: str) -> int:
-        """|ST(f(ε), G)|: links of the tree that holds all sources of a type."""
-        return self.trees.size(self.workload.network.sources[kind])
+    def __post_init__(self) -> None:
+        self.kinds = tuple(sorted(self.workload.types))
+        self._places = {kind: place for place, kind in enumerate(self.kinds)}
+        network = self.workload.network
+        self.rates = [network.global_rate(kind) for kind in self.kinds]
+        self.spreads = [self.trees.size(network.sources[kind]) for kind in self.kinds]
+        self._sites = [frozenset(network.sources[kind]) for kind in self.kinds]
+        for kind in self.kinds:
+            self.number(events_of(kind))
 
-    def length(self, parts: frozenset[str], source: str | None) -> float:
-        """Links from a site to all sources of some types, on average over the sources of one type (None: any site)."""
+    def number(self, projection: Projection) -> int:
+        """The number of a projection; equal ones have the same."""
+        found = self._numbers.get(projection)
+        if found is None:
+            found = self._numbers[projection] = len(self.projections)
+            self.projections.append(projection)
+            self.masks.append(self.mask(projection.types))
+        return found
+
+    def mask(self, kinds: Iterable[str]) -> int:
+        """Types as bits."""
+        return sum(1 << self._places[kind] for kind in kinds)
+
+    def cut(self, inputs: tuple[int, ...], part: int) -> Cut:
+        """How a projection is made."""
+        return Cut(inputs, part, len(self.kinds))
+
+    def length(self, parts: int, source: int) -> float:
+        """Links from a site to all sources of some types, on average over the sources of one type (or any site)."""
         key = (parts, source)
-        if key not in self._lengths:
+        found = self._lengths.get(key)
+        if found is None:
             network = self.workload.network
-            sites = frozenset().union(*(network.sources[part] for part in parts))
-            if source is None:
-                self._lengths[key] = self.trees.size(sites) + network.mean_hops * len(network.nodes) / (
+            sites = frozenset().union(*(self._sites[place] for place in bits_of(parts)))
+            if source == NO_TYPE:
+                found = self.trees.size(sites) + network.mean_hops * len(network.nodes) / (
                     len(network.nodes) + len(sites) ** 2
                 )
             else:
-                starts = network.sources[source]
-                self._lengths[key] = sum(self.trees.size({*sites, start}) for start in starts) / len(starts)
-        return self._lengths[key]
+                held = {network.places[node] for edge in self.trees.tree(sites) for node in edge}
+                held |= {network.places[node] for node in sites}
+                nearest = network.hops[:, sorted(held)].min(axis=1)
+                starts = [network.places[node] for node in self._sites[source]]
+                found = self.trees.size(sites) + float(np.mean(nearest[starts]))
+            self._lengths[key] = found
+        return found
 
-    def sent(self, projection: Projection, known: frozenset[str]) -> tuple[float, frozenset[str]]:
-        """The rate with which a projection is sent, and the types that must come as events beside it."""
-        if projection.is_primitive:
-            return self.workload.network.global_rate(next(iter(projection.types))), frozenset()
-        kept = selector(self.workload, projection, known)
-        if kept is None:
-            return self.workload.rate(projection), frozenset()
-        return sum(self.workload.selected_rate(kind, projection) for kind in kept), projection.types - kept
+    def sent(self, one: int, known: int) -> tuple[float, int]:
+        """The rate with which a projection is sent, and the types that must come as events beside it, as bits."""
+        n_types = len(self.kinds)
+        if one < n_types:
+            return self.rates[one], 0
+        mask = self.masks[one]
+        key = (one, known & mask)
+        found = self._sent.get(key)
+        if found is None:
+            projection = self.projections[one]
+            kept = selector(self.workload, projection, frozenset(self.kinds[place] for place in bits_of(known & mask)))
+            if kept is None:
+                found = (self.workload.rate(projection), 0)
+            else:
+                rate = sum(self.workload.selected_rate(kind, projection) for kind in sorted(kept))
+                found = (rate, mask & ~self.mask(kept))
+            self._sent[key] = found
+        return found
 
-    def cost(self, choices: Choices) -> float:
+    def cost(self, split: Split) -> float:
         """Messages on all links in one window, roughly."""
-        known = known_types(choices.values())
-        sent = {one: self.sent(one, known) for choice in choices.values() for one in choice.inputs}
-        parts: dict[Projection, set[str]] = {}
-        single: set[Projection] = set()
-        for choice in choices.values():
-            inputs = set(choice.inputs)
-            for one in choice.inputs:
-                inputs |= {events_of(kind) for kind in sent[one][1]}
-            for one in inputs:
-                if choice.partition is None:
+        known = known_types(split.values())
+        # What is sent -> the types to whose sources it goes, as bits.
+        parts: dict[int, int] = {}
+        single: set[int] = set()
+        n_types = len(self.kinds)
+        kept = self._sent
+        masks = self.masks
+        for cut in split.values():
+            part = cut.part
+            bit = 0 if part == NO_TYPE else 1 << part
+            for one in cut.sent:
+                if bit:
+                    parts[one] = parts.get(one, 0) | bit
+                else:
                     single.add(one)
-                elif not (one.is_primitive and one.types == {choice.partition}):
-                    parts.setdefault(one, set()).add(choice.partition)
+                if one < n_types:
+                    continue
+                found = kept.get((one, known & masks[one]))
+                more = (self.sent(one, known) if found is None else found)[1]
+                if more:
+                    for place in bits_of(more & ~bit):
+                        if bit:
+                            parts[place] = parts.get(place, 0) | bit
+                        else:
+                            single.add(place)
         total = 0.0
         mean = self.workload.network.mean_hops
-        for one in parts.keys() | single:
-            rate = sent[one][0] if one in sent else self.sent(one, known)[0]
-            length = 0.0
-            if one in parts:
-                if one.is_primitive:
-                    source: str | None = next(iter(one.types))
-                else:
-                    source = choices[one].partition
-                length = self.length(frozenset(parts[one]), source)
+        lengths = self._lengths
+        for one, bits in parts.items():
+            source = one if one < n_types else split[one].part
+            length = lengths.get((bits, source))
+            if length is None:
+                length = self.length(bits, source)
             if one in single:
                 # A tree that passes through the network comes close to any site.
-                length += mean if one not in parts else mean / 2
-            total += rate * length
+                length += mean / 2
+            total += (self.rates[one] if one < n_types else self.sent(one, known)[0]) * length
+        for one in single:
+            if one not in parts:
+                total += (self.rates[one] if one < n_types else self.sent(one, known)[0]) * mean
         return total
 
-    def is_multi_node(self, projection: Projection, choice: Choice, known: frozenset[str], *, sink: bool) -> bool:
-        """Eq. 1: whether a multi-node placement is worth it, with what the inputs send in place of their rates."""
-        part = choice.partition
-        assert part is not None
-        network = self.workload.network
-        others = sum(self.sent(one, known)[0] for one in choice.inputs if one.types != {part})
-        own = 0.0 if sink else self.sent(projection, known)[0] * network.mean_hops
-        return network.global_rate(part) * network.mean_hops > self.spread(part) * others + own
+    def is_multi_node(self, cut: Cut, known: int, own: int) -> bool:
+        """Eq. 1: whether a multi-node placement is worth it, with what the inputs send in place of their rates.
+
+        Args:
+            cut: of the projection.
+            known: types whose events go to all sites of some multi-node placement.
+            own: the projection; `NO_TYPE` for a query, whose matches go nowhere.
+        """
+        mean = self.workload.network.mean_hops
+        others = sum(self.sent(one, known)[0] for one in cut.sent)
+        more = 0.0 if own == NO_TYPE else self.sent(own, known)[0] * mean
+        return self.rates[cut.part] * mean > self.spreads[cut.part] * others + more
+
+    def matches(self, one: int, inputs: tuple[int, ...]) -> float:
+        """Partial matches in one window when a projection is joined from inputs."""
+        key = (one, inputs)
+        found = self._matches.get(key)
+        if found is None:
+            given = tuple(self.projections[part] for part in inputs)
+            found = self._matches[key] = self.workload.partial_match_rate(self.projections[one], given)
+        return found
 
 
-def known_types(choices: Iterable[Choice]) -> frozenset[str]:
-    """Types whose events go to all sites of some multi-node placement."""
-    found: set[str] = set()
-    for choice in choices:
-        if choice.partition is not None:
-            for one in choice.inputs:
-                if one.is_primitive:
-                    found |= one.types - {choice.partition}
-    return frozenset(found)
+_BITS: dict[int, tuple[int, ...]] = {}
+
+
+def bits_of(mask: int) -> tuple[int, ...]:
+    """The places of the bits that are set."""
+    found = _BITS.get(mask)
+    if found is None:
+        found = tuple(place for place in range(mask.bit_length()) if mask >> place & 1)
+        if len(_BITS) < 1 << 16:
+            _BITS[mask] = found
+    return found
+
+
+def known_types(cuts: Iterable[Cut]) -> int:
+    """Types whose events go to all sites of some multi-node placement, as bits."""
+    known = 0
+    for cut in cuts:
+        known |= cut.known
+    return known

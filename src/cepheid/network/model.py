@@ -116,6 +116,12 @@ class EventNetwork:
         return result
 
     @cached_property
+    def ways(self) -> list[list[int]]:
+        """By places: of two sites, the one before the second on the way to it from the first, as in `path`."""
+        places = self.places
+        return [[places[before[node]] for node in self.nodes] for before in self._parents]
+
+    @cached_property
     def mean_hops(self) -> float:
         """The average length of a shortest way between two different sites: δ in the paper (0 for one site)."""
         n = len(self.nodes)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cepheid.network.check import require_well_formed
-from cepheid.network.combine import Combiner, Limits
+from cepheid.network.combine import Combiner, Limits, closure_of
 from cepheid.network.cost import Centralized, centralized, centralized_graph, latency, transmission_cost
-from cepheid.network.estimate import Choice, Choices, Estimator
+from cepheid.network.estimate import NO_TYPE, Cut, Estimator, Split
 from cepheid.network.forwarding import Forwarding, Selectors, selectors
 from cepheid.network.graph import Combination, InevGraph
-from cepheid.network.queries import NetworkQuery, Projection, Workload
+from cepheid.network.queries import Workload
 
 N_ATTEMPTS = 6
 """How often a split that turns out too slow is sought again under a tighter bound."""
@@ -125,50 +125,39 @@ def _attempt(forwarding: Forwarding, estimator: Estimator, settings: PlanSetting
     combiner = Combiner(
         forwarding.workload, estimator, Limits(settings.n_covers, settings.exclude_conflicts, limit, settings.xi)
     )
-    choices = _split(combiner, estimator, settings)
-    combination = combination_of(choices)
+    split = _split(combiner, estimator, settings)
+    combination = combination_of(estimator, split)
     chosen, graph, cost = _best_selectors(forwarding, combination)
-    estimated = max(combiner.latency(query, choices) for query in forwarding.workload.queries)
+    estimated = max(combiner.latency(query, split) for query in forwarding.workload.queries)
     return _Split(combination, chosen, graph, cost, latency(graph, settings.xi), estimated)
 
 
-def _split(combiner: Combiner, estimator: Estimator, settings: PlanSettings) -> dict[Projection, Choice]:
+def _split(combiner: Combiner, estimator: Estimator, settings: PlanSettings) -> dict[int, Cut]:
     queries = combiner.workload.queries
-    choices: dict[Projection, Choice] = {}
+    split: dict[int, Cut] = {}
     if not settings.share:
         for query in queries:
-            choices |= combiner.add(query, {})
-        return choices
+            split |= combiner.add(query, {})
+        return split
     for query in queries:
-        choices = combiner.add(query, choices)
+        split = combiner.add(query, split)
     for _ in range(settings.n_passes if len(queries) > 1 else 0):
-        cost = estimator.cost(choices)
+        cost = estimator.cost(split)
         for query in queries:
-            others = _needed(choices, [q for q in queries if q.planned != query.planned])
-            again = combiner.add(query, others)
+            others = [estimator.number(q.planned) for q in queries if q.planned != query.planned]
+            again = combiner.add(query, closure_of(split, *others))
             fresh = estimator.cost(again)
             if fresh < cost:
-                choices, cost = again, fresh
-    return choices
+                split, cost = again, fresh
+    return split
 
 
-def _needed(choices: Choices, queries: list[NetworkQuery]) -> dict[Projection, Choice]:
-    """The choices that some queries rest on."""
-    found: dict[Projection, Choice] = {}
-    waiting = [query.planned for query in queries]
-    while waiting:
-        one = waiting.pop()
-        if one in choices and one not in found:
-            found[one] = choices[one]
-            waiting.extend(choices[one].inputs)
-    return found
-
-
-def combination_of(choices: Choices) -> Combination:
-    """The combination that choices make."""
+def combination_of(estimator: Estimator, split: Split) -> Combination:
+    """The combination that a split is."""
+    named, kinds = estimator.projections, estimator.kinds
     return Combination(
-        {projection: choice.inputs for projection, choice in choices.items()},
-        {projection: choice.partition for projection, choice in choices.items() if choice.partition is not None},
+        {named[one]: tuple(named[part] for part in cut.inputs) for one, cut in split.items()},
+        {named[one]: kinds[cut.part] for one, cut in split.items() if cut.part != NO_TYPE},
     )
 
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import networkx as nx
-import numpy as np
-
 from cepheid.network.model import Edge, EventNetwork, Node
 
 MAX_STARTS = 8
@@ -24,6 +21,13 @@ class SteinerTrees:
 
     network: EventNetwork
     _made: dict[frozenset[Node], frozenset[Edge]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Lists of places: arrays of so few numbers are slower one by one.
+        network = self.network
+        self._hops: list[list[int]] = network.hops.tolist()
+        self._before = network.ways
+        self._neighbours = [sorted(network.places[o] for o in network.topology[node]) for node in network.nodes]
 
     def tree(self, sites: Iterable[Node]) -> frozenset[Edge]:
         """The links of a tree that holds all the sites; none for one site."""
@@ -62,37 +66,51 @@ class SteinerTrees:
 
     def _from(self, start: int, ordered: list[int], *, last: bool) -> set[int]:
         """The sites of a tree grown from one: the nearest one next, the first or the last of several."""
-        hops, nodes = self.network.hops, self.network.nodes
-        missing = np.array([p for p in ordered if p != start], np.int64)
+        hops, before = self._hops, self._before
+        away = hops[start]
+        # Missing site -> (links to the tree, where in the tree).
+        missing = {place: (away[place], start) for place in (reversed(ordered) if last else ordered) if place != start}
         held = {start}
-        distance = hops[start, missing].copy()
-        nearest = np.full(len(missing), start, np.int64)
-        while len(missing):
-            at = len(distance) - 1 - int(np.argmin(distance[::-1])) if last else int(np.argmin(distance))
-            fresh = set()
-            for a, b in self.network.path(nodes[nearest[at]], nodes[missing[at]]):
-                fresh |= {self.network.places[a], self.network.places[b]}
-            fresh -= held
-            held |= fresh
-            for place in sorted(fresh):
-                closer = hops[place, missing] < distance
-                distance[closer] = hops[place, missing][closer]
-                nearest[closer] = place
-            keep = distance > 0
-            missing, distance, nearest = missing[keep], distance[keep], nearest[keep]
+        while missing:
+            place = min(missing, key=missing.__getitem__)
+            at = missing[place][1]
+            fresh = []
+            ways = before[at]
+            while place not in held:
+                fresh.append(place)
+                held.add(place)
+                place = ways[place]
+            for place in fresh:
+                missing.pop(place, None)
+            for place, (distance, _) in missing.items():
+                for other in fresh:
+                    if hops[other][place] < distance:
+                        distance = hops[other][place]
+                        missing[place] = (distance, other)
         return held
 
     def _tidy(self, held: frozenset[int], sites: frozenset[Node]) -> frozenset[Edge]:
         """A spanning tree of these sites without ends that nobody asked for."""
-        nodes = self.network.nodes
-        part = self.network.topology.subgraph([nodes[place] for place in sorted(held)])
-        root = min(sites, key=self.network.places.__getitem__)
-        tree = nx.Graph(list(nx.bfs_edges(part, root)))
-        ends = [n for n in tree if tree.degree(n) == 1 and n not in sites]
+        places, nodes = self.network.places, self.network.nodes
+        asked = {places[site] for site in sites}
+        root = min(asked)
+        beside: dict[int, set[int]] = {root: set()}
+        ring = [root]
+        while ring:
+            following = []
+            for place in ring:
+                for other in self._neighbours[place]:
+                    if other in held and other not in beside:
+                        beside[other] = {place}
+                        beside[place].add(other)
+                        following.append(other)
+            ring = following
+        ends = [place for place, others in beside.items() if len(others) == 1 and place not in asked]
         while ends:
             end = ends.pop()
-            (before,) = tree[end]
-            tree.remove_node(end)
-            if tree.degree(before) == 1 and before not in sites:
+            (before,) = beside.pop(end)
+            beside[before].discard(end)
+            if len(beside[before]) == 1 and before not in asked:
                 ends.append(before)
-        return frozenset(self.network.link(a, b) for a, b in tree.edges)
+        link = self.network.link
+        return frozenset(link(nodes[a], nodes[b]) for a, others in beside.items() for b in others if a < b)
