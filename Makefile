@@ -61,10 +61,7 @@ fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 	@$(PY) scripts/fuzz.py --minutes $(MINUTES)
 
 ci: check  ## everything: checks, all tests with the slow ones, those on Spark with PySpark 4.0 again, the claims of the papers on a few seeds
-	@$(WITH_JAVA) scripts/all-tests.sh
-	@PAPER=probslack scripts/figures.sh --quick --out build/figures
-	@PAPER=apam scripts/figures.sh --quick --out build/figures/apam
-	@PAPER=inev scripts/figures.sh --quick --out build/figures/inev
+	@$(WITH_JAVA) $(PY) scripts/all_tests.py
 
 oldest: setup  ## the tests on Spark with PySpark 4.0, the oldest that is supported, and those of Delta
 	@$(WITH_JAVA) scripts/oldest-pyspark.sh

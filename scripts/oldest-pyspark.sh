@@ -1,7 +1,8 @@
 #!/bin/sh
-# oldest-pyspark.sh [PYTEST-ARGUMENTS]  runs tests on Spark with the oldest PySpark that is supported, those of Delta
-# among them (Delta runs on no newer one yet). It is installed once, in build/pyspark-4.0, and stands before that of the
-# environment on the path of modules; everything else is shared. PY=... names the interpreter, .venv/bin/python without.
+# oldest-pyspark.sh [PYTEST-ARGUMENTS]  runs tests on Spark with the oldest PySpark that is supported: those that are not
+# slow, and those marked `oldest`, of Kafka and of Delta (which runs on no newer one yet). It is installed once, in
+# build/pyspark-4.0, and stands before that of the environment on the path of modules; everything else is shared.
+# PY=... names the interpreter, .venv/bin/python without.
 set -eu
 cd "$(dirname "$0")/.."
 py=${PY:-.venv/bin/python}
@@ -23,6 +24,6 @@ export PYTHONPATH
     echo "PySpark 4.0 in $folder is not the one that Python imports" >&2
     exit 1
 }
-[ $# -gt 0 ] || set -- -m "not slow or oldest" tests/spark
+[ $# -gt 0 ] || set -- -m "not slow or oldest" tests/spark tests/kafka
 # PySpark 4.0 leaves the sockets open by which it gives results to Python.
 exec "$py" -m pytest -W "ignore:unclosed <socket:ResourceWarning" "$@"

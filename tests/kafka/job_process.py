@@ -30,9 +30,11 @@ class JobProcess:
             environment: what it needs besides that of the tests.
         """
         self.lines: list[str] = []
+        # What stands there already goes before: it may be another PySpark.
+        path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), SOURCE]))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "cepheid", "run", str(job)],
-            env={**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "400", **environment},
+            env={**os.environ, "PYTHONPATH": path, "COLUMNS": "400", **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

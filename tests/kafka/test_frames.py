@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from scripts.kafka import Broker
 
+pytestmark = pytest.mark.oldest
+
 SCHEMA = "ts timestamp, kind string, card string, amount decimal(10, 2)"
 EVENTS = [
     {"ts": "2024-05-01T10:00:00Z", "kind": "Txn", "card": "c1", "amount": 10.5},

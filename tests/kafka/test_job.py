@@ -79,6 +79,7 @@ def found_in(broker: Broker) -> tuple[int, dict[str, Any]]:
     return len(records), by_key
 
 
+@pytest.mark.oldest
 @pytest.mark.timeout(900)
 def test_killed_and_started_again(broker: Broker, folder: Path) -> None:
     events = list(payments(4000))
