@@ -110,6 +110,8 @@ ALL = [card_fraud, optional_and_back, branches, loops_side_by_side]
 def text_boxes(svg: str) -> list[tuple[str, float, float, float, float]]:
     boxes = []
     for element in ET.fromstring(svg).iter(f"{SVG}text"):
+        if element.get("aria-hidden"):  # the halo behind a text
+            continue
         text = "".join(element.itertext()).removeprefix(element.findtext(f"{SVG}title") or "")
         size = float(element.attrib["font-size"])
         mono = "monospace" in element.attrib["font-family"]
@@ -142,6 +144,19 @@ def test_no_edge_runs_through_a_state(bound):
             below = [at for at in layout.at.values() if at[1] > y]
             assert all(abs(at[0] - x - beside) > RADIUS for at in below)
             assert all(at[1] + RADIUS < track.y for at in layout.at.values())
+
+
+def test_a_halo_hides_no_text_where_paint_order_is_unknown():
+    elements = list(ET.fromstring(to_svg(card_fraud())).iter(f"{SVG}text"))
+    stroked = [i for i, element in enumerate(elements) if "stroke" in element.attrib]
+    assert stroked
+    for i in stroked:
+        behind, text = elements[i], elements[i + 1]
+        assert "stroke" not in text.attrib
+        assert "".join(text.itertext()).endswith(behind.text or "")
+        assert [behind.get(name) for name in ("x", "y", "font-size")] == [
+            text.get(name) for name in ("x", "y", "font-size")
+        ]
 
 
 def assert_texts_stand_apart(explanation: Explanation) -> None:

@@ -74,14 +74,18 @@ class Canvas:
 
         ``tip`` shows when a pointer rests on it; ``halo`` keeps it legible where lines cross it.
         """
-        around = f' stroke="{PAPER}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
         weight = ' font-weight="600"' if bold else ""
-        title = f"<title>{escape(one_line(tip))}</title>" if tip else ""
-        self._parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
-            f'font-family={quoteattr(MONO if mono else SANS)}{weight}{around} xml:space="preserve">'
-            f"{title}{escape(one_line(text))}</text>"
+        place = (
+            f'x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
+            f'font-family={quoteattr(MONO if mono else SANS)}{weight} xml:space="preserve"'
         )
+        line = escape(one_line(text))
+        if halo:
+            # An element of its own: not every reader of SVG knows paint-order, and then the stroke hides the text.
+            around = f'fill="{PAPER}" stroke="{PAPER}" stroke-width="4" stroke-linejoin="round" aria-hidden="true"'
+            self._parts.append(f"<text {place} {around}>{line}</text>")
+        title = f"<title>{escape(one_line(tip))}</title>" if tip else ""
+        self._parts.append(f'<text {place} fill="{fill}">{title}{line}</text>')
 
     def extend(self, other: Canvas) -> None:
         """Add all that was drawn on ``other``, above what is here."""
