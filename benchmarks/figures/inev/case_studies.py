@@ -1,7 +1,8 @@
 """Table 3 of INEv: ``python -m benchmarks.figures.inev.case_studies [--quick] [--out FOLDER]``.
 
 Two parts. *Modelled*: the authors' own traces (a month of Citi Bike, a day of Google's cluster), whose events carry no
-ids, so that conditions are given by the part of the pairs of events that they leave. *Measured*: trips of Citi Bike in
+ids, so that conditions are given by the part of the pairs of events that they leave; printed as the paper's Table 3,
+its ratios beside ours. *Measured*: trips of Citi Bike in
 Jersey City with their bikes; plans are carried out by engines at 20 sites in virtual time, every event of a match has
 the same bike, and the messages on all links are counted.
 
@@ -15,10 +16,12 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import math
 import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations
@@ -36,7 +39,7 @@ from cepheid.network.from_query import PlannedQuery, planned_queries
 from cepheid.network.generate import NetworkSettings, draw_topology
 from cepheid.network.graph import InevGraph
 from cepheid.network.model import Edge, EventNetwork
-from cepheid.network.patterns import Primitive, sequence
+from cepheid.network.patterns import Pattern, Primitive, interleaving, sequence
 from cepheid.network.planner import plan_workload
 from cepheid.network.queries import NetworkQuery, Selectivities, Workload
 from cepheid.simulation.network import SimulationSettings, centralized_matches, centralized_messages, simulate
@@ -44,19 +47,51 @@ from cepheid.simulation.network_measured import compared, measured_workload, n_w
 from cepheid.simulation.network_trace import Trace, read_trace
 
 N_SITES = 20
-SELECTIVITIES = (0.05, 0.001, 0.0001)
+PAPERS = {"Citi Bike": 0.02, "cluster": 0.03}
+"""The part of the pairs of any two types that conditions leave, in the plans that the authors publish beside their
+engine: the products of the two parts of events that these give for each pair."""
+
+SELECTIVITIES = (0.001, 0.0001)
+"""Others: two events are of one among thousands of bikes, or of jobs."""
 
 CLUSTER = "inev_googlecluster_typed_20nodes/google_cluster_typed.csv.gz"
-CLUSTER_QUERIES = (("AHBI",), ("ABGFI",), ("IBHG", "IDHG"), ("BCDH",))
+CLUSTER_QUERIES = {
+    "Q1": ("SEQ(A, H, B, I)",),
+    "Q2": ("SEQ(A, B, G, F, I)",),
+    "Q3": ("SEQ(I, B, H, G)", "SEQ(I, D, H, G)"),
+    "Q4": ("SEQ(B, C, D, H)",),
+}
 """The paper's, within 30 min: submit A, schedule B, evict C, fail D, kill F, lost G, update pending H, running I."""
 
 BIKES = "inev_citibike_typed_20nodes/citibike_typed.csv.gz"
-BIKE_QUERIES = (("AEG",), ("AEFG",), ("DEFG",), ("AEFGH",))
-"""Over the paper's types; its text does not print its queries. A to C short trips, D to F long, G to I very long."""
+BIKE_QUERIES = {
+    "Q2": ("SEQ(C, D, E, I)",),
+    "Q4": ("SEQ(A, AND(B, I), E)", "AND(E, F, C, H)"),
+    "AG": ("SEQ(A, E, F, G)",),
+    "G": ("SEQ(D, E, F, G)",),
+}
+"""Q2 and Q4 are the paper's, as the plans that the authors publish have them; it prints no Q1 and Q3. Two of ours: over
+the two rarest types and the two most frequent, and with the rarest alone. A to C short trips, D to F long, G to I very
+long."""
+
+PRINTED = {
+    ("Citi Bike", "Q2"): 0.0005,
+    ("Citi Bike", "Q4"): 0.00008,
+    ("cluster", "Q1"): 0.00006,
+    ("cluster", "Q2"): 0.00008,
+    ("cluster", "Q3"): 0.002,
+    ("cluster", "Q4"): 0.00009,
+}
+"""The ratios of the paper's Table 3 for the queries that are known."""
+
+MOST_OF_CLUSTER = 0.002
+"""The paper's bar. Where the least that any plan sends is a third of that or more, it is out of reach, and said."""
 
 MOST_OF_BIKES = 0.0007
-"""The best query's ratio is below this. The paper has 0.05 % for all, on other rates or sites: in this trace every type
-arises at all 20 sites, and the two rarest (A, G), which meet at one site at the least, are 0.05 % of all events."""
+"""The best query's ratio is below this; the paper has 0.05 % for all. In the authors' trace every type arises at all 20
+sites, so the rarest type of a query has to leave 19 of them: with three links a site that alone is 0.1 % for the
+paper's Q2. The best that a plan gets to is about the part that the two rarest types are of a query's events, where they
+meet at one site: 384 A and 162 G of 908 220 events are 0.060 %, on whichever topology."""
 
 TRIPS = "citibike_jc_2015/jc_citibike_201509_201510.csv.gz"
 TRIP_QUERIES = {
@@ -95,13 +130,15 @@ class Modelled:
 
     Attributes:
         study: which trace.
-        queries: their types, in sequence.
+        name: of the workload.
+        queries: as patterns of types.
         selectivity: the part of the pairs that the conditions leave.
         ratio: messages of the plan over those of one site.
         least: the rarest type's events that have to leave their sites, over the same.
     """
 
     study: str
+    name: str
     queries: tuple[str, ...]
     selectivity: float
     ratio: float
@@ -126,21 +163,39 @@ def typed_network(path: Path, window_s: int) -> EventNetwork:
     return EventNetwork(tuple(range(N_SITES)), topology(), {k: tuple(n) for k, n in sources.items()}, rates)
 
 
+def pattern_of(text: str) -> Pattern:
+    """A pattern of types as it is printed: ``SEQ(A, AND(B, C))``."""
+    found, rest = _read(text)
+    assert not rest, f"{rest!r} is left of {text!r}"
+    return found
+
+
+def _read(text: str) -> tuple[Pattern, str]:
+    for word, made in (("SEQ(", sequence), ("AND(", interleaving)):
+        if text.startswith(word):
+            parts, rest = [], text[len(word) :]
+            while not rest.startswith(")"):
+                part, rest = _read(rest.removeprefix(", "))
+                parts.append(part)
+            return made(tuple(parts)), rest[1:]
+    return Primitive(text[0]), text[1:]
+
+
 def modelled(
-    study: str, network: EventNetwork, groups: tuple[tuple[str, ...], ...], selectivities: tuple[float, ...]
+    study: str, network: EventNetwork, workloads: Mapping[str, tuple[str, ...]], selectivities: tuple[float, ...]
 ) -> list[Modelled]:
     """Plans for some workloads, under several selectivities of all pairs of types."""
     found = []
     for selectivity in selectivities:
-        for group in groups:
-            kinds = sorted(set("".join(group)))
+        for name, texts in workloads.items():
+            queries = tuple(NetworkQuery(text, pattern_of(text)) for text in texts)
+            kinds = sorted(frozenset().union(*(query.types for query in queries)))
             pairs = {frozenset(pair): selectivity for pair in combinations(kinds, 2)}
-            queries = tuple(NetworkQuery(name, sequence(tuple(map(Primitive, name)))) for name in group)
             plan = plan_workload(Workload(network, queries, Selectivities(pairs)))
             rarest = min(kinds, key=network.global_rate)
             leaving = network.global_rate(rarest) * (1 - 1 / network.n_sources(rarest))
             least = leaving / plan.centralized.cost
-            found.append(Modelled(study, group, selectivity, plan.ratio, least))
+            found.append(Modelled(study, name, texts, selectivity, plan.ratio, least))
     return found
 
 
@@ -252,10 +307,12 @@ def wrong_in(models: list[Modelled], found: list[Measured]) -> list[str]:
     """The claims that do not hold."""
     wrong = []
     for one in models:
+        where = f"{one.study} {one.name}"
         if one.ratio < one.least and one.ratio < 1:
-            wrong.append(f"{one.study} {one.queries}: {one.ratio:.3g} is below what any plan has to send")
-        if one.selectivity <= 0.001 and one.study == "cluster" and one.least < 1e-4 and one.ratio > 0.002:
-            wrong.append(f"cluster {one.queries}: {one.ratio:.3%} of one site, over 0.2 %")
+            wrong.append(f"{where}: {one.ratio:.3g} is below what any plan has to send")
+        in_reach = one.study == "cluster" and one.least < MOST_OF_CLUSTER / 3
+        if in_reach and one.selectivity <= 0.001 and one.ratio > MOST_OF_CLUSTER:
+            wrong.append(f"{where}: {one.ratio:.3%} of one site, over {MOST_OF_CLUSTER:.1%}")
     best = [one.ratio for one in models if one.study == "Citi Bike" and one.selectivity == 0.0001]
     if best and min(best) > MOST_OF_BIKES:
         wrong.append(f"Citi Bike: no query is at {MOST_OF_BIKES:.2%} of one site, the best at {min(best):.3%}")
@@ -269,20 +326,36 @@ def wrong_in(models: list[Modelled], found: list[Measured]) -> list[str]:
     return wrong
 
 
+def table3(models: list[Modelled]) -> list[str]:
+    """The paper's Table 3 beside ours, as lines: for each selectivity a column, and what no plan goes below."""
+    lines = [
+        f"{'Table 3':<11}{'':<5}{'paper':>9}{'its select.':>13}"
+        + "".join(f"{s:>10}" for s in SELECTIVITIES)
+        + f"{'least':>10}   (model: {N_SITES} sites, three links each)"
+    ]
+    for study, name in dict.fromkeys((one.study, one.name) for one in models):
+        own = {one.selectivity: one for one in models if (one.study, one.name) == (study, name)}
+        printed = PRINTED.get((study, name))
+        said = "" if printed is None else f"{printed:.3%}"
+        first = own[PAPERS[study]]
+        ours = "".join(f"{own[s].ratio:>10.4%}" for s in SELECTIVITIES)
+        queries = ", ".join(first.queries)
+        lines.append(f"{study:<11}{name:<5}{said:>9}{first.ratio:>13.4%}{ours}{first.least:>10.4%}   {queries}")
+    return lines
+
+
 def studied(quick: bool) -> tuple[list[Modelled], list[Measured]]:
     """Both parts, as far as the data is there; prints what is found, and what is absent."""
     folder = data_folder()
     models: list[Modelled] = []
     if (folder / CLUSTER).is_file() and (folder / BIKES).is_file():
-        for study, name, window_s, groups in (
+        for study, name, window_s, workloads in (
             ("Citi Bike", BIKES, 86_400, BIKE_QUERIES),
             ("cluster", CLUSTER, 1_800, CLUSTER_QUERIES),
         ):
-            models += modelled(study, typed_network(folder / name, window_s), groups, SELECTIVITIES)
-        print(f"{'study':<11}{'queries':<14}{'selectivity':>12}{'ratio':>11}{'least':>11}   (model)")
-        for one in models:
-            names = " ".join(one.queries)
-            print(f"{one.study:<11}{names:<14}{one.selectivity:>12}{one.ratio:>11.4%}{one.least:>11.4%}", flush=True)
+            network = typed_network(folder / name, window_s)
+            models += modelled(study, network, workloads, (PAPERS[study], *SELECTIVITIES))
+        print("\n".join(table3(models)), flush=True)
     else:
         print(f"skipped: {folder} has no {CLUSTER} and {BIKES}")
     found: list[Measured] = []
@@ -312,13 +385,17 @@ def draw(models: list[Modelled], found: list[Measured], out: Path) -> None:
     from matplotlib import pyplot
 
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4))
-    names = list(dict.fromkeys((one.study, one.queries) for one in models))
-    labels = ["\n".join(queries) + f"\n{study}" for study, queries in names]
+    names = list(dict.fromkeys((one.study, one.name) for one in models))
+    labels = [f"{name}\n{study}" for study, name in names]
+    by_selectivity = {(one.study, one.name, one.selectivity): one for one in models}
+    papers = [by_selectivity[study, name, PAPERS[study]] for study, name in names]
+    left.plot(labels, [one.ratio for one in papers], "o", label="the paper's selectivities, 0.02 and 0.03")
     for selectivity in SELECTIVITIES:
-        ratios = {(one.study, one.queries): one.ratio for one in models if one.selectivity == selectivity}
-        left.plot(labels, [ratios[name] for name in names], "o", label=f"selectivity {selectivity}")
-    leasts = {(one.study, one.queries): one.least for one in models}
-    left.plot(labels, [leasts[name] for name in names], "k_", markersize=14, label="rarest type, one link")
+        ratios = [by_selectivity[study, name, selectivity].ratio for study, name in names]
+        left.plot(labels, ratios, "o", label=f"selectivity {selectivity}")
+    left.plot(labels, [one.least for one in papers], "k_", markersize=14, label="rarest type, one link")
+    printed = [PRINTED.get(name, float("nan")) for name in names]
+    left.plot(labels, printed, "rx", label="printed in the paper's Table 3")
     left.set_yscale("log")
     left.set_ylabel("transmission ratio (model)")
     left.set_title("the authors' traces, 20 sites, 3 links each", fontsize=10)
@@ -336,6 +413,30 @@ def draw(models: list[Modelled], found: list[Measured], out: Path) -> None:
     pyplot.close(figure)
 
 
+def claimed(out: Path, *, quick: bool) -> list[tuple[str, str, bool | None]]:
+    """Both parts, printed and drawn: (what the paper says, what came out here, whether it holds)."""
+    models, found = studied(quick)
+    if models and found:
+        draw(models, found, out)
+    wrong = wrong_in(models, found)
+    for fault in wrong:
+        print(f"FAILED {fault}")
+    if not models or not found:
+        return [("case studies", "the data is not there", None)]
+    best = min((one.ratio for one in models if one.study == "Citi Bike"), default=math.nan)
+    least = min(one.least for one in models if (one.study, one.name) == ("Citi Bike", "Q2"))
+    cluster = [one for one in models if one.study == "cluster" and one.selectivity == 0.001]
+    said = ", ".join(f"{one.name} {one.ratio:.3%}" for one in cluster)
+    measured_ratios = ", ".join(f"{run.name} {run.ratio:.2%}" for run in found)
+    bikes = f"best {best:.3%}; the paper's Q2 cannot go below {least:.3%} in the authors' trace"
+    return [
+        ("Citi Bike at most 0.05 %", bikes, None),
+        ("cluster at most 0.2 %", f"selectivity 0.001: {said}", None),
+        ("real bike ids, measured", measured_ratios, None),
+        ("what is asserted of the case studies", "; ".join(wrong) or "all of it", not wrong),
+    ]
+
+
 def main() -> int:
     """Measure, print, draw; 1 where a claim does not hold."""
     parser = argparse.ArgumentParser(
@@ -344,13 +445,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help=f"the trips of {QUICK_DAYS} days")
     parser.add_argument("--out", type=Path, default=Path("figures"), metavar="FOLDER", help="where the figure goes")
     given = parser.parse_args()
-    models, found = studied(given.quick)
-    if models and found:
-        draw(models, found, given.out)
-    wrong = wrong_in(models, found)
-    for fault in wrong:
-        print(f"FAILED {fault}")
-    return 1 if wrong else 0
+    return 1 if any(holds is False for *_, holds in claimed(given.out, quick=given.quick)) else 0
 
 
 if __name__ == "__main__":

@@ -48,21 +48,40 @@ def test_a_trip_is_an_event_where_and_when_it_ends(tmp_path: Path):
     assert found.n_matches == 1
 
 
-MODEL = Modelled("cluster", ("AHBI",), 0.001, 0.0005, 0.00001)
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("SEQ(A, AND(B, I), E)", "SEQ(A, AND(B, I), E)"),
+        ("AND(E, F, C, H)", "AND(C, E, F, H)"),  # the parts of an AND have no order
+        ("SEQ(AND(A, B), C)", "SEQ(AND(A, B), C)"),
+    ],
+)
+def test_patterns_are_read_as_they_are_printed(text: str, printed: str):
+    assert str(case_studies.pattern_of(text)) == printed
+
+
+def test_the_table_has_the_papers_numbers_beside_ours():
+    papers = Modelled("cluster", "Q1", ("SEQ(A, H, B, I)",), 0.03, 0.04, 0.00001)
+    head, row = case_studies.table3([papers, MODEL, replace(MODEL, selectivity=0.0001, ratio=0.0002)])
+    assert head.split()[2] == "paper"
+    assert row.split()[:7] == ["cluster", "Q1", "0.006%", "4.0000%", "0.0500%", "0.0200%", "0.0010%"]
+
+
+MODEL = Modelled("cluster", "Q1", ("SEQ(A, H, B, I)",), 0.001, 0.0005, 0.00001)
 RUN = Measured("again", 3, 100, 110.0, 1000, False, 1.0)
 
 
 def test_claims_that_hold_are_no_faults():
-    bikes = Modelled("Citi Bike", ("AEG",), 0.0001, 0.0006, 0.00001)
+    bikes = Modelled("Citi Bike", "AG", ("SEQ(A, G)",), 0.0001, 0.0006, 0.00001)
     assert case_studies.wrong_in([MODEL, bikes], [RUN]) == []
 
 
 @pytest.mark.parametrize(
     ("models", "runs", "told"),
     [
-        ([replace(MODEL, ratio=0.003)], [], "over 0.2 %"),
+        ([replace(MODEL, ratio=0.003)], [], "over 0.2%"),
         ([replace(MODEL, ratio=0.000001)], [], "below what any plan has to send"),
-        ([Modelled("Citi Bike", ("AEG",), 0.0001, 0.002, 0.00001)], [], "no query is at 0.07%"),
+        ([Modelled("Citi Bike", "AG", ("SEQ(A, G)",), 0.0001, 0.002, 0.00001)], [], "no query is at 0.07%"),
         ([], [replace(RUN, n_matches=0)], "no match"),
         ([], [replace(RUN, model=900.0)], "the model says 900 messages, and 100 were sent"),
         ([], [replace(RUN, messages=600, model=600.0)], "60.0% of one site"),
