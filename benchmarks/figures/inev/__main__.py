@@ -1,7 +1,7 @@
 """INEv's evaluation: ``python -m benchmarks.figures.inev [--quick] [--runs N] [--out FOLDER]``.
 
-Prints the paper's claims beside what comes out here, draws figures like 4 to 10 and 12a, and exits with 1 where a claim does
-not hold. Without ``--quick`` the case studies of Table 3 are among them, where their data is there.
+Prints the paper's claims beside what comes out here, draws figures like 4 to 10 and 12a, and exits with 1 where a claim
+does not hold. Without ``--quick`` the case studies of Table 3 are among them, where their data is there.
 """
 
 from __future__ import annotations
