@@ -6,7 +6,6 @@ that it is made of, costs least on top of what the queries before it need.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -87,7 +86,8 @@ class _Search:
         self.workload, self.estimator, self.limits = combiner.workload, combiner.estimator, combiner.limits
         self.planned = planned
         self.before = before
-        self.base = self.estimator.cost(before)
+        self.splits = self.estimator.costs(before)
+        self.base = self.splits.with_more({})
         self.closures: dict[int, dict[int, Cut]] = {}
         self.latencies: dict[int, float] = {}
         # Those known so far, with their types as bits and what they cost with all that they are made of.
@@ -120,7 +120,7 @@ class _Search:
                 latency = self.combiner.step(one, cut, self.latencies)
                 if limits.latency is not None and latency > limits.latency and not (sink and self._plain(cut)):
                     continue
-                cost = estimator.cost({**self.before, **closure}) - self.base
+                cost = self.splits.with_more(closure) - self.base
                 if best is None or cost < best[0]:
                     best = (cost, closure, latency)
         if best is not None:
@@ -159,7 +159,8 @@ class _Search:
                     for mask, own, one in by_lowest[missing & -missing]
                     for cost, rest in best(missing & ~mask)
                 ]
-                known = memo[missing] = heapq.nsmallest(n_covers, found, key=_first)
+                found.sort()
+                known = memo[missing] = found[:n_covers]
             return known
 
         own = () if part == NO_TYPE else (part,)
@@ -184,10 +185,6 @@ class _Search:
         if one not in self._rates:
             self._rates[one] = self.estimator.sent(one, known_types(self.closures[one].values()))[0]
         return self._rates[one]
-
-
-def _first(found: tuple[float, tuple[int, ...]]) -> float:
-    return found[0]
 
 
 def closure_of(split: Split, *roots: int) -> dict[int, Cut]:

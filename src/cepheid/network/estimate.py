@@ -136,47 +136,54 @@ class Estimator:
 
     def cost(self, split: Split) -> float:
         """Messages on all links in one window, roughly."""
-        known = known_types(split.values())
-        # What is sent -> the types to whose sources it goes, as bits.
-        parts: dict[int, int] = {}
-        single: set[int] = set()
+        return self.costs(split).with_more({})
+
+    def costs(self, before: Split) -> Costs:
+        """The costs of splits that have one in common."""
+        return Costs(self, before)
+
+    def ways(self, cuts: Iterable[Cut], known: int, parts: dict[int, int], single: dict[int, bool]) -> None:
+        """Add where the inputs of some cuts go.
+
+        Args:
+            cuts: how projections are made.
+            known: types whose events go to all sites of some multi-node placement.
+            parts: what is sent -> the types to whose sources it goes, as bits.
+            single: what is sent to a site of its own.
+        """
         n_types = len(self.kinds)
-        kept = self._sent
-        masks = self.masks
-        for cut in split.values():
-            part = cut.part
-            bit = 0 if part == NO_TYPE else 1 << part
+        kept, masks = self._sent, self.masks
+        for cut in cuts:
+            bit = 0 if cut.part == NO_TYPE else 1 << cut.part
             for one in cut.sent:
                 if bit:
                     parts[one] = parts.get(one, 0) | bit
                 else:
-                    single.add(one)
+                    single[one] = True
                 if one < n_types:
                     continue
                 found = kept.get((one, known & masks[one]))
-                more = (self.sent(one, known) if found is None else found)[1]
-                if more:
-                    for place in bits_of(more & ~bit):
-                        if bit:
-                            parts[place] = parts.get(place, 0) | bit
-                        else:
-                            single.add(place)
-        total = 0.0
-        mean = self.workload.network.mean_hops
-        lengths = self._lengths
-        for one, bits in parts.items():
-            source = one if one < n_types else split[one].part
-            length = lengths.get((bits, source))
+                more = (self.sent(one, known) if found is None else found)[1] & ~bit
+                for place in bits_of(more) if more else ():
+                    if bit:
+                        parts[place] = parts.get(place, 0) | bit
+                    else:
+                        single[place] = True
+
+    def of_way(self, one: int, source: int, known: int, bits: int, *, single: bool) -> float:
+        """Messages of one input, with the type that splits it over its sites (itself for events)."""
+        if bits:
+            length = self._lengths.get((bits, source))
             if length is None:
                 length = self.length(bits, source)
-            if one in single:
+            if single:
                 # A tree that passes through the network comes close to any site.
-                length += mean / 2
-            total += (self.rates[one] if one < n_types else self.sent(one, known)[0]) * length
-        for one in single:
-            if one not in parts:
-                total += (self.rates[one] if one < n_types else self.sent(one, known)[0]) * mean
-        return total
+                length += self.workload.network.mean_hops / 2
+        elif single:
+            length = self.workload.network.mean_hops
+        else:
+            return 0.0
+        return (self.rates[one] if one < len(self.kinds) else self.sent(one, known)[0]) * length
 
     def is_multi_node(self, cut: Cut, known: int, own: int) -> bool:
         """Eq. 1: whether a multi-node placement is worth it, with what the inputs send in place of their rates.
@@ -199,6 +206,53 @@ class Estimator:
             given = tuple(self.projections[part] for part in inputs)
             found = self._matches[key] = self.workload.partial_match_rate(self.projections[one], given)
         return found
+
+
+class Costs:
+    """What splits cost that have one in common: what that one sends is added up once for each set of known types."""
+
+    def __init__(self, estimator: Estimator, before: Split) -> None:
+        self._estimator = estimator
+        self._before = before
+        self._known = known_types(before.values())
+        self._laid: dict[int, tuple[dict[int, int], dict[int, bool], float]] = {}
+
+    def with_more(self, more: Split) -> float:
+        """The cost of the common split and more."""
+        estimator, before = self._estimator, self._before
+        fresh = {one: cut for one, cut in more.items() if one not in before}
+        known = self._known | known_types(fresh.values())
+        if known not in self._laid:
+            self._laid[known] = self._lay(known)
+        parts, single, total = self._laid[known]
+        if not fresh:
+            return total
+        more_parts: dict[int, int] = {}
+        more_single: dict[int, bool] = {}
+        estimator.ways(fresh.values(), known, more_parts, more_single)
+        n_types = len(estimator.kinds)
+        for one in more_parts.keys() | more_single.keys():
+            bits, alone = parts.get(one, 0), one in single
+            all_bits, all_alone = bits | more_parts.get(one, 0), alone or one in more_single
+            if bits == all_bits and alone == all_alone:
+                continue
+            source = one if one < n_types else (fresh[one] if one in fresh else before[one]).part
+            total += estimator.of_way(one, source, known, all_bits, single=all_alone)
+            if bits or alone:
+                total -= estimator.of_way(one, source, known, bits, single=alone)
+        return total
+
+    def _lay(self, known: int) -> tuple[dict[int, int], dict[int, bool], float]:
+        estimator, before = self._estimator, self._before
+        parts: dict[int, int] = {}
+        single: dict[int, bool] = {}
+        estimator.ways(before.values(), known, parts, single)
+        n_types = len(estimator.kinds)
+        total = 0.0
+        for one in {**parts, **single}:
+            source = one if one < n_types else before[one].part
+            total += estimator.of_way(one, source, known, parts.get(one, 0), single=one in single)
+        return parts, single, total
 
 
 _BITS: dict[int, tuple[int, ...]] = {}

@@ -166,6 +166,15 @@ class EventNetwork:
                     remedy=f"name the sources of {kind}; the network has {', '.join(sorted(self.sources)) or 'none'}",
                 )
 
+    @cached_property
+    def trees(self) -> dict[frozenset[Node], frozenset[Edge]]:
+        """Sites -> the links of a tree that holds them: what `SteinerTrees` has made so far."""
+        return {}
+
     def with_rates(self, rates: Mapping[str, float]) -> EventNetwork:
         """The same network with other rates."""
-        return EventNetwork(self.nodes, self.edges, self.sources, {**self.rates, **rates})
+        other = EventNetwork(self.nodes, self.edges, self.sources, {**self.rates, **rates})
+        # Ways and trees do not depend on rates.
+        for name in ("hops", "_parents", "ways", "mean_hops", "trees"):
+            other.__dict__[name] = getattr(self, name)
+        return other

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cepheid.network.check import require_well_formed
 from cepheid.network.combine import Combiner, Limits, closure_of
 from cepheid.network.cost import Centralized, centralized, centralized_graph, latency, transmission_cost
-from cepheid.network.estimate import NO_TYPE, Cut, Estimator, Split
+from cepheid.network.estimate import NO_TYPE, Cut, Estimator, Split, bits_of
 from cepheid.network.forwarding import Forwarding, Selectors, selectors
 from cepheid.network.graph import Combination, InevGraph
-from cepheid.network.queries import Workload
+from cepheid.network.queries import NetworkQuery, Workload
 
 N_ATTEMPTS = 6
 """How often a split that turns out too slow is sought again under a tighter bound."""
@@ -26,7 +27,9 @@ class PlanSettings:
         exclude_conflicts: never split by a type that a query before sends as events, as in section 6.3. Otherwise such
             conflicts have their price in the estimates.
         share: queries use each other's projections.
-        n_passes: how often each query is split anew while the others stay, after the first time.
+        n_passes: how often at most each query is split anew while the others stay, after the first time.
+        incremental: the queries are split once, in the order of the workload, as if they came one after the other. The
+            plan of a workload does not depend on that order otherwise.
         n_covers: sets of inputs looked at closely, for each projection and partitioning type.
     """
 
@@ -34,7 +37,8 @@ class PlanSettings:
     max_latency: float | None = None
     exclude_conflicts: bool = False
     share: bool = True
-    n_passes: int = 1
+    n_passes: int = 2
+    incremental: bool = False
     n_covers: int = 4
 
 
@@ -85,14 +89,13 @@ def plan_workload(workload: Workload, settings: PlanSettings | None = None) -> P
     cheapest: _Split | None = None
     limit = bound
     for _ in range(N_ATTEMPTS):
-        split = _attempt(forwarding, estimator, settings, limit)
-        if cheapest is None or split.cost < cheapest.cost:
-            cheapest = split
-        if split.latency <= bound:
-            best = split
+        splits = _attempt(forwarding, estimator, settings, limit)
+        cheapest = min([*splits, *([cheapest] if cheapest else [])], key=_cost)
+        best = min((split for split in splits if split.latency <= bound), key=_cost, default=None)
+        if best is not None:
             break
         # What was only estimated too short gets less room.
-        limit = min(limit, split.estimated) * 0.9
+        limit = min(limit, *(split.estimated for split in splits)) * 0.9
     assert cheapest is not None
     if best is not None and best.cost < middle.cost:
         require_well_formed(best.graph)
@@ -121,35 +124,73 @@ class _Split:
     estimated: float
 
 
-def _attempt(forwarding: Forwarding, estimator: Estimator, settings: PlanSettings, limit: float) -> _Split:
+def _cost(split: _Split) -> float:
+    return split.cost
+
+
+def _attempt(forwarding: Forwarding, estimator: Estimator, settings: PlanSettings, limit: float) -> list[_Split]:
     combiner = Combiner(
         forwarding.workload, estimator, Limits(settings.n_covers, settings.exclude_conflicts, limit, settings.xi)
     )
-    split = _split(combiner, estimator, settings)
-    combination = combination_of(estimator, split)
-    chosen, graph, cost = _best_selectors(forwarding, combination)
-    estimated = max(combiner.latency(query, split) for query in forwarding.workload.queries)
-    return _Split(combination, chosen, graph, cost, latency(graph, settings.xi), estimated)
+    found = []
+    for split in _splits(combiner, estimator, settings):
+        combination = combination_of(estimator, split)
+        chosen, graph, cost = _best_selectors(forwarding, combination)
+        estimated = max(combiner.latency(query, split) for query in forwarding.workload.queries)
+        found.append(_Split(combination, chosen, graph, cost, latency(graph, settings.xi), estimated))
+    return found
 
 
-def _split(combiner: Combiner, estimator: Estimator, settings: PlanSettings) -> dict[int, Cut]:
+def _splits(combiner: Combiner, estimator: Estimator, settings: PlanSettings) -> list[dict[int, Cut]]:
+    """The queries split one after the other, and each again while that makes all of them cheaper; in some orders."""
     queries = combiner.workload.queries
-    split: dict[int, Cut] = {}
-    if not settings.share:
-        for query in queries:
-            split |= combiner.add(query, {})
-        return split
-    for query in queries:
-        split = combiner.add(query, split)
-    for _ in range(settings.n_passes if len(queries) > 1 else 0):
+    if not settings.share or len(queries) == 1:
+        return [_apart(combiner, queries)]
+    found: dict[frozenset[tuple[int, tuple[int, ...], int]], dict[int, Cut]] = {}
+    ordered = [list(queries)] if settings.incremental else _orders(combiner, estimator)
+    for order in ordered:
+        split: dict[int, Cut] = {}
+        for query in order:
+            split = combiner.add(query, split)
         cost = estimator.cost(split)
-        for query in queries:
-            others = [estimator.number(q.planned) for q in queries if q.planned != query.planned]
-            again = combiner.add(query, closure_of(split, *others))
-            fresh = estimator.cost(again)
-            if fresh < cost:
-                split, cost = again, fresh
+        for _ in range(0 if settings.incremental else settings.n_passes):
+            split, cost, was = *_again(combiner, estimator, order, split, cost), cost
+            if cost >= was:
+                break
+        found.setdefault(frozenset((one, cut.inputs, cut.part) for one, cut in split.items()), split)
+    # What two queries take alike is sent once, even where none was split with the other in mind.
+    return [*found.values(), *([] if settings.incremental else [_apart(combiner, ordered[0])])]
+
+
+def _apart(combiner: Combiner, queries: Sequence[NetworkQuery]) -> dict[int, Cut]:
+    """Each query split as if it were alone."""
+    split: dict[int, Cut] = {}
+    for query in queries:
+        split |= combiner.add(query, {})
     return split
+
+
+def _orders(combiner: Combiner, estimator: Estimator) -> list[list[NetworkQuery]]:
+    """The orders to try: by how many events each query reads, both ways; the order in the workload changes nothing."""
+
+    def key(query: NetworkQuery) -> tuple[float, str, list[str]]:
+        events = sum(estimator.rates[place] for place in bits_of(estimator.mask(query.types)))
+        return events, query.planned.name, sorted(condition.text for condition in query.planned.conditions)
+
+    most_last = sorted(combiner.workload.queries, key=key)
+    return [most_last[::-1], most_last]
+
+
+def _again(
+    combiner: Combiner, estimator: Estimator, queries: Sequence[NetworkQuery], split: dict[int, Cut], cost: float
+) -> tuple[dict[int, Cut], float]:
+    """Each query split anew while the others stay, where that is cheaper."""
+    for query in queries:
+        others = [estimator.number(q.planned) for q in queries if q.planned != query.planned]
+        fresh = combiner.add(query, closure_of(split, *others))
+        if (less := estimator.cost(fresh)) < cost:
+            split, cost = fresh, less
+    return split, cost
 
 
 def combination_of(estimator: Estimator, split: Split) -> Combination:

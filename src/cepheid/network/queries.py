@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -229,9 +229,14 @@ class Selectivities:
             return 0.0
         if self.seed is None:
             return float(whole ** (1 / len(kinds)))
-        digest = hashlib.blake2b(f"{self.seed} {projection.name}".encode(), digest_size=8).digest()
-        shares = np.random.default_rng(int.from_bytes(digest, "little")).dirichlet(np.ones(len(kinds)))
-        return float(whole ** shares[kinds.index(kind)])
+        return float(whole ** _shares(self.seed, projection.name, len(kinds))[kinds.index(kind)])
+
+
+@lru_cache(maxsize=1 << 14)
+def _shares(seed: int, name: str, n: int) -> tuple[float, ...]:
+    """The part that each type has in the selectivity of a projection, as an exponent: drawn by its name."""
+    digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
+    return tuple(np.random.default_rng(int.from_bytes(digest, "little")).dirichlet(np.ones(n)).tolist())
 
 
 @dataclass(frozen=True, eq=False)

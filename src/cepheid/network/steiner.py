@@ -7,7 +7,7 @@ each of the sites and with ties broken both ways, takes away what links nothing,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cepheid.network.model import Edge, EventNetwork, Node
 
@@ -17,12 +17,12 @@ MAX_STARTS = 8
 
 @dataclass(eq=False)
 class SteinerTrees:
-    """The trees of one network, each made once."""
+    """The trees of one network, each made once: they are kept with it."""
 
     network: EventNetwork
-    _made: dict[frozenset[Node], frozenset[Edge]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._made = self.network.trees
         # Lists of places: arrays of so few numbers are slower one by one.
         network = self.network
         self._hops: list[list[int]] = network.hops.tolist()

@@ -10,7 +10,9 @@ import pytest
 from cepheid.errors import NetworkError
 from cepheid.network.baselines import push_pull
 from cepheid.network.check import faults
+from cepheid.network.combine import Combiner, Limits
 from cepheid.network.cost import lower_bound, transmission_cost
+from cepheid.network.estimate import Cut, Estimator
 from cepheid.network.forwarding import Forwarding
 from cepheid.network.generate import (
     NetworkSettings,
@@ -85,6 +87,40 @@ def test_repair_gives_up_a_split_that_no_longer_pays():
     mended = repair(plan, workload(Q1, Q2, A=400.0, B=1.0, C=1.0, D=1.0))
     assert Q1.planned in mended.unsplit
     assert transmission_cost(mended.repaired) < transmission_cost(mended.broken)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_the_queries_changes_nothing(seed: int):
+    load = _drawn(seed, 5)
+    plan = plan_workload(load)
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        order = rng.permutation(len(load.queries))
+        other = plan_workload(
+            Workload(load.network, tuple(load.queries[int(place)] for place in order), load.selectivities)
+        )
+        assert other.cost == plan.cost
+        assert other.combination == plan.combination
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_queries_that_come_one_after_the_other_are_split_in_their_order(seed: int):
+    load = _drawn(seed, 4)
+    plan = plan_workload(load, PlanSettings(incremental=True))
+    assert not faults(plan.graph)
+    assert plan.cost <= plan.centralized.cost
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_estimate_on_top_of_another_is_that_of_both(seed: int):
+    load = _drawn(seed, 4)
+    estimator = Estimator(load, SteinerTrees(load.network))
+    combiner = Combiner(load, estimator, Limits())
+    before: dict[int, Cut] = {}
+    for query in load.queries:
+        after = combiner.add(query, before)
+        assert estimator.costs(before).with_more(after) == pytest.approx(estimator.cost(after))
+        before = after
 
 
 def test_a_combination_is_negation_closed():
