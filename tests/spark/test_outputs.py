@@ -123,7 +123,7 @@ def test_composite_events_time_out(spark: SparkSession):
 def test_what_cannot_run_is_refused_at_once(spark: SparkSession):
     frame = spark.createDataFrame(events())
     many = ", ".join(f"A a{number}" for number in range(63))
-    with pytest.raises(NotSupportedError, match="62 elements"):
+    with pytest.raises(NotSupportedError, match="at most 62 elements"):
         cep.detect(frame, f"SEQ({many}) WITHIN 5", **OPTIONS, outputs="timed_out")
     with pytest.raises(SchemaError, match="there is no output"):
         cep.detect(frame, "SEQ(A a, B b) WITHIN 5", **OPTIONS, outputs="late")

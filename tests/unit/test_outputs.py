@@ -159,7 +159,7 @@ def test_an_output_that_does_not_exist():
 
 def test_what_cannot_run_is_refused_by_name():
     many = ", ".join(f"A a{number}" for number in range(63))
-    with pytest.raises(NotSupportedError, match="62 elements"):
+    with pytest.raises(NotSupportedError, match="at most 62 elements"):
         cep.match(TABLE, f"SEQ({many}) WITHIN 5", **OPTIONS, outputs="timed_out")
 
 

@@ -30,12 +30,12 @@ from cepheid.plan.automaton import (
 from cepheid.plan.closings import Opening
 from cepheid.plan.graph_conditions import Condition, GraphConditions
 from cepheid.plan.graph_nodes import Key, Node, Step
-from cepheid.plan.graph_space import StateSpace, refused
+from cepheid.plan.graph_space import StateSpace
 from cepheid.plan.graph_until import GraphUntil
 from cepheid.plan.pattern_terms import PatternTerms
 from cepheid.plan.prefixes import has_prefixes
 from cepheid.plan.retention import limits_of
-from cepheid.plan.supported import MAX_ELEMENTS
+from cepheid.plan.supported import require_elements
 from cepheid.plan.terms import Place, Term, Way
 
 
@@ -106,8 +106,8 @@ class _Graph:
 
     def build(self, pattern: Term) -> Automaton:
         n_negated = len(self.gap_elements) + len(self.until.elements)
-        if max(len(self.elements) + n_negated, n_slots(self.bound, self.read_where_tested)) > MAX_ELEMENTS:
-            raise refused(self.bound, f"a pattern of more than {MAX_ELEMENTS} elements")
+        n_read = n_slots(self.bound, self.read_where_tested)
+        require_elements(self.bound, max(len(self.elements) + n_negated, n_read))
         self.space.explore(pattern)
         starts, nodes = self.space.starts, self.space.nodes
         self.leading = frozenset(gap for steps in starts for step in steps for gap in step.way.gaps)

@@ -18,12 +18,16 @@ def _place(bound: BoundQuery, node: Node | None) -> Span | None:
 def require_elements(bound: BoundQuery, n_elements: int) -> None:
     """Check that there is a bit for each element of a pattern.
 
+    Args:
+        bound: the query.
+        n_elements: of its pattern, those in NOT among them; what conditions read of a loop under a NOT counts, too.
+
     Raises:
         NotSupportedError: there are too many.
     """
     if n_elements > MAX_ELEMENTS:
         raise NotSupportedError(
-            f"the compiled engine runs patterns of at most {MAX_ELEMENTS} elements; this one has {n_elements}",
+            f"the compiled engine runs patterns of at most {MAX_ELEMENTS} elements; this one counts as {n_elements}",
             remedy="split the pattern",
             text=bound.text,
             origin=bound.origin,
