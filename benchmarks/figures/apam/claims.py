@@ -14,9 +14,10 @@ MOST_OVER_BEST, MOST_OVER_BETTER, LEAST_SHARE_OF_BETTER = 1.3, 1.1, 0.95
 hangs on a few bursts, and which of the two is lower on the events that are measured is not known from those before."""
 
 DRAINED_RATIO = 0.95
-REPLAY_RATIO, FEWEST_REPLAYED = 2.0, 100
+REPLAY_RATIO, FEWEST_REPLAYED, FEWEST_REPLAYS = 2.0, 100, 4
 """Latency in real time over that in virtual time, or its inverse: the median of all replays of which so many events
-were undisturbed. Of one alone, an interruption that looks like a service may disturb some hundred events in a row."""
+were undisturbed; so many replays there must be. Of one alone, an interruption that looks like a service may disturb
+some hundred events in a row."""
 NEAR_SATURATION = (0.7, 1.2)
 LEAST_AHEAD_OF_EAGER = 50.0
 LEAST_AHEAD_OF_LAZY = 1.2
@@ -46,7 +47,9 @@ def faults(found: Sequence[Measurements]) -> Iterator[str]:
         if point.drained_ratio < DRAINED_RATIO:
             yield f"experiment {point.experiment}, saturated: it drains at {point.drained_ratio:.2f} of the best rate"
     replays = replay_ratios(found)
-    if replays and not 1 / REPLAY_RATIO <= median(replays) <= REPLAY_RATIO:
+    if len(replays) < FEWEST_REPLAYS:
+        yield f"{len(replays)} replays in real time were undisturbed enough to tell, {FEWEST_REPLAYS} at least"
+    elif not 1 / REPLAY_RATIO <= median(replays) <= REPLAY_RATIO:
         yield f"in real time a match takes {median(replays):.2f} times what it takes in virtual time"
     ahead = most_ahead(found[0], EAGER)
     if ahead < LEAST_AHEAD_OF_EAGER:

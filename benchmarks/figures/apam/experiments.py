@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from cepheid.language.parser import parse
 from cepheid.plan.between import pattern_of
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation, Options
 from cepheid.policies.evaluation.choice import Hysteresis
-from cepheid.ports.evaluation import Decision, Sampled
+from cepheid.ports.evaluation import Decision, Sampled, Trial
 
 QUERY = Path(__file__).parents[3] / "workloads" / "papers" / "apam_figure3.cep"
 TYPES = "ABCDE"
@@ -112,7 +112,8 @@ class Choice:
             self._samples.append(sampler.sample())
         trial = self._samples[-1].trial
         assert trial is not None
-        self._trial = cache(trial)  # a plan takes what it takes, at whatever rate
+        self._trial = trial
+        self._trials: dict[str, list[Trial]] = {}
 
     def at(self, rate_per_s: float, *, by_model: bool = False) -> Decision:
         """What is decided.
@@ -123,10 +124,23 @@ class Choice:
         """
         options = Options(sampling_period_events=self._period, hysteresis=Hysteresis(0.0))
         chooser = AdaptiveEvaluation(self._pattern, measured, options)
-        decision = None
+        decision, times, trials = None, Counter[str](), self._trials
+
+        def once_more(plan: str) -> Trial | None:
+            """What a plan takes in each round of a decision: the same at whatever rate, so each is measured once."""
+            number = times[plan]
+            times[plan] += 1
+            of_plan = trials.setdefault(plan, [])
+            if number == len(of_plan):
+                one = self._trial(plan)
+                if one is None:
+                    return None
+                of_plan.append(one)
+            return of_plan[number]
+
         for number, sampled in enumerate(self._samples, 1):
             elapsed_us = max(1, round(sampled.n_events / rate_per_s * 1e6))
-            trial = None if by_model or number < N_SAMPLES else self._trial
+            trial = None if by_model or number < N_SAMPLES else once_more
             found = chooser.decide(replace(sampled, elapsed_us=elapsed_us, trial=trial), "eager")
             decision = found or decision
         assert decision is not None

@@ -82,7 +82,7 @@ class Measurements:
 
 def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     """Measure an experiment."""
-    n, n_times, seeds = (N_FIRST + 300_000, 1, range(3)) if quick else (N_FIRST + 600_000, 2, range(5))
+    n, n_times, seeds = (N_FIRST + 600_000, 3, range(3)) if quick else (N_FIRST + 1_500_000, 4, range(5))
     stream = prepared(experiment, n, seed=experiment.number)
     choice = Choice(stream)
     decision = choice.at(1_000.0, by_model=True)

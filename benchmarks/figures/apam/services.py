@@ -18,8 +18,8 @@ from cepheid.plan.evaluation import asked_for
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FAR, N_SHORT, N_SHORT_WARM = 5.0, 50_000, 10_000
-"""See `measured`; of so many first events, the first ones warm up."""
+FAR, N_SHORT, N_SHORT_WARM, N_SHORT_TIMES = 5.0, 50_000, 10_000, 2
+"""See `measured`; of so many first events, the first ones warm up, and so many runs count."""
 
 LEAD_NS = 2_000_000
 """A replay begins so much after it is asked for."""
@@ -68,12 +68,12 @@ class Services:
 def measured(prepared: Prepared, plans: Sequence[str], n_times: int) -> dict[str, Services]:
     """Service times of each plan: of each event the least over some runs, less what it takes to read the clock.
 
-    The least, as in any run the system may let another process run for milliseconds, which is many services. The plans
-    take turns, so that where the machine is slow for a while, it is so for all of them. What is out of the question by
-    the first events that count (`FAR` times the best in the time of an event, and of one that ends a match) is measured
-    on these alone.
+    The least, as in any run the system may let another process run for milliseconds, which is many services, or slow
+    the whole run down by half. The plans take turns, so that where the machine is slow for a while, it is so for all of
+    them. What is out of the question by the first events that count (`FAR` times the best in the time of an event, and
+    of one that ends a match) is measured on these alone.
     """
-    found = {plan: one.first(N_SHORT) for plan, one in _measured(prepared.first(N_SHORT), plans, 1).items()}
+    found = {plan: one.first(N_SHORT) for plan, one in _measured(prepared.first(N_SHORT), plans, N_SHORT_TIMES).items()}
     least = min(one.mean_s for one in found.values()), min(one.ending_s for one in found.values())
     far = [plan for plan, one in found.items() if one.mean_s > FAR * least[0] and one.ending_s > FAR * least[1]]
     return found | _measured(prepared, [plan for plan in plans if plan not in far], n_times)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
@@ -61,6 +61,10 @@ class Trial:
     ends: NDArray[np.bool_]
     final: NDArray[np.bool_]
     n_runs: int = 1
+
+    def least(self, other: Trial) -> Trial:
+        """This one with the lesser of both times of each event, where another trial was of the same plan and events."""
+        return replace(self, services_s=np.minimum(self.services_s, other.services_s))
 
 
 @dataclass(frozen=True)
