@@ -6,6 +6,8 @@ that it is made of, costs least on top of what the queries before it need.
 
 from __future__ import annotations
 
+import math
+from bisect import insort
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -144,24 +146,33 @@ class _Search:
         taken = 0 if part == NO_TYPE else 1 << part
         missing_at_first = whole & ~taken
         bits = bits_of(whole)
-        by_lowest: dict[int, list[tuple[int, float, int]]] = {1 << place: [] for place in bits}
-        for mask, cost, one in self._items(whole, taken, part):
-            for place in bits_of(mask):
-                by_lowest[1 << place].append((mask, cost, one))
+        by_lowest: dict[int, list[tuple[float, int, int]]] = {1 << place: [] for place in bits}
+        for item in sorted(self._items(whole, taken, part)):
+            for place in bits_of(item[1]):
+                by_lowest[1 << place].append(item)
         memo: dict[int, list[tuple[float, tuple[int, ...]]]] = {0: [(0.0, ())]}
         n_covers = self.limits.n_covers
 
         def best(missing: int) -> list[tuple[float, tuple[int, ...]]]:
             known = memo.get(missing)
-            if known is None:
-                found = [
-                    (own + cost, (one, *rest))
-                    for mask, own, one in by_lowest[missing & -missing]
-                    for cost, rest in best(missing & ~mask)
-                ]
-                found.sort()
-                known = memo[missing] = found[:n_covers]
-            return known
+            if known is not None:
+                return known
+            # The cheapest come first, so what is too dear already ends the search.
+            found: list[tuple[float, tuple[int, ...]]] = []
+            most = math.inf
+            for own, mask, one in by_lowest[missing & -missing]:
+                if own >= most:
+                    break
+                for cost, rest in best(missing & ~mask):
+                    if own + cost >= most:
+                        break
+                    insort(found, (own + cost, (one, *rest)))
+                    if len(found) > n_covers:
+                        found.pop()
+                    if len(found) == n_covers:
+                        most = found[-1][0]
+            memo[missing] = found
+            return found
 
         own = () if part == NO_TYPE else (part,)
         covers = [(*own, *inputs) for _, inputs in best(missing_at_first)]
@@ -169,15 +180,15 @@ class _Search:
             covers.append(bits)
         return [cover for cover in covers if len(cover) > 1]
 
-    def _items(self, whole: int, taken: int, part: int) -> list[tuple[int, float, int]]:
-        """What could be an input: types as bits, cost, number."""
+    def _items(self, whole: int, taken: int, part: int) -> list[tuple[float, int, int]]:
+        """What could be an input: cost, types as bits, number."""
         estimator = self.estimator
         hops = self.workload.network.mean_hops if part == NO_TYPE else float(estimator.spreads[part])
-        items = [(1 << place, estimator.rates[place] * hops, place) for place in bits_of(whole & ~taken)]
+        items = [(estimator.rates[place] * hops, 1 << place, place) for place in bits_of(whole & ~taken)]
         for one, (mask, cost) in self.costs.items():
             if mask & ~whole or mask & taken or mask == whole:
                 continue
-            items.append((mask, cost + self._alone(one) * hops, one))
+            items.append((cost + self._alone(one) * hops, mask, one))
         return items
 
     def _alone(self, one: int) -> float:
