@@ -131,6 +131,25 @@ def case(seed: int, shape: Shape | None = None) -> Case:
     return Case(network, tuple(texts), queries, table, workload)
 
 
+def features_of(made: Case, graph: InevGraph) -> frozenset[str]:
+    """What a case has, and its plan."""
+    loops = [text for text in made.texts if "+ v" in text or "{1,2} v" in text]
+    nots = [text for text in made.texts if "NOT " in text]
+    inputs = [one for given in graph.combination.inputs.values() for one in given]
+    has = {
+        "SEQ": any("SEQ(" in text for text in made.texts),
+        "AND": any("AND(" in text for text in made.texts),
+        "NSEQ": bool(nots),
+        "KL": bool(loops),
+        "NSEQ and KL in one query": bool(set(nots) & set(loops)),
+        "several queries": len(made.texts) > 1,
+        "split over sites": bool(graph.combination.partition),
+        "projections as inputs": any(not one.is_primitive for one in inputs),
+        "output selectors": any(vertex.selector is not None for vertex in graph.vertices),
+    }
+    return frozenset(name for name, held in has.items() if held)
+
+
 def drawn_plan(case: Case, random: Random) -> InevGraph:
     """Any plan, good or bad: random inputs, splits and output selectors."""
     forwarding = Forwarding(case.workload)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from random import Random
 
 import numpy as np
@@ -22,7 +23,7 @@ from cepheid.simulation.network import (
 from cepheid.simulation.network_links import Outage
 from cepheid.testing.oracle import match
 from cepheid.testing.oracle_events import OracleEvent
-from tests.properties.networks import SECOND_US, Case, case, drawn_plan
+from tests.properties.networks import SECOND_US, Case, case, drawn_plan, features_of
 
 
 def plan_of(made: Case, seed: int) -> InevGraph:
@@ -82,9 +83,35 @@ def test_simulated_plans_tell_the_matches_of_one_engine():
     assert n_matches > 500
 
 
+FIRST = range(1_000, 1_510, 51)
+LEAST = {
+    "SEQ": 300,
+    "AND": 250,
+    "NSEQ": 50,
+    "KL": 200,
+    "NSEQ and KL in one query": 10,
+    "several queries": 250,
+    "split over sites": 200,
+    "projections as inputs": 150,
+    "output selectors": 60,
+}
+"""Of the 510 cases below, those that have it, at the least."""
+
+
+@pytest.mark.slow
+def test_the_many_cases_have_what_they_are_to_try():
+    counts: Counter[str] = Counter()
+    for first in FIRST:
+        for seed in range(first, first + 51):
+            made = case(seed)
+            counts.update(features_of(made, plan_of(made, seed)))
+    print("\n".join(f"{counts[feature]:>5}  {feature}" for feature in LEAST))
+    assert {feature: counts[feature] for feature, least in LEAST.items() if counts[feature] < least} == {}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("first", range(1_000, 1_510, 51))
+@pytest.mark.parametrize("first", FIRST)
 def test_many_simulated_plans_tell_the_matches_of_one_engine(first: int):
     found = [require_the_same(seed) for seed in range(first, first + 51)]
     graphs = [simulated.graph for simulated, _ in found]

@@ -7,6 +7,7 @@ import numpy as np
 from benchmarks.figures.inev import case_studies, draw
 from benchmarks.figures.inev import workloads as inev
 from benchmarks.figures.inev.delays import delayed
+from benchmarks.figures.inev.engines import carried
 from benchmarks.figures.inev.experiments import Series, each
 from benchmarks.figures.inev.single import SingleQueries
 from cepheid.network.generate import NetworkSettings
@@ -232,6 +233,34 @@ class Evaluation(SingleQueries):
             ),
             all(float(np.median(values)) < 0.001 for values in one_by_one.values()),
         )
+
+    def figure11(self) -> None:
+        """Engines at the sites."""
+        seeds = range(8 if self.quick else 32)
+        found = [one for one in each(carried, seeds) if one is not None and one.ratio < 1]
+        for part, name, values in (
+            ("a", "latency of a match", [one.latency for one in found]),
+            ("b", "throughput", [one.throughput for one in found]),
+        ):
+            draw.scatter(
+                [(one.ratio, value) for one, value in zip(found, values, strict=True)],
+                self.out / f"figure11{part}.png",
+                title=f"11{part}: one query of 3 or 4 types, 10 sites, carried out, {len(found)} plans",
+                x="transmission ratio, measured",
+                y=f"{name}, over the centralized plan's",
+            )
+        few = [one for one in found if one.ratio < 0.2]
+        load, latency, throughput = (
+            float(np.median([getattr(one, name) for one in few])) for name in ("load", "latency", "throughput")
+        )
+        self.claim(
+            "11",
+            "with transmission ratios below 20 %, one site cannot keep up with what INEv's plans can",
+            f"{len(few)} such plans, medians: the busiest site takes {load:.2g} of the rows of the central one and "
+            f"keeps up with {throughput:.3g} times as many events; a match is {latency:.3g} times as long on its way",
+            load < 0.7 and throughput > 1,
+        )
+        self.tell("figure 11")
 
     def figure12(self) -> None:
         """Latency, and how planning grows."""

@@ -11,6 +11,7 @@ Whatever the plan, the delays, and what is down for a while, the matches are tho
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -86,6 +87,8 @@ class Simulated:
         messages: link -> messages that it carried.
         sent: vertex -> messages that it sent; each goes over all of its links.
         latency_us: query -> for each match, from when its last event arose until it was told; int64.
+        n_taken: site -> rows of events and matches that its engines took in.
+        busy_ns: site -> CPU time that its steps took, ns; the only number here that is another one in each run.
         n_steps: of the clock.
         n_announced: announcements of how far the output of a vertex has come, on all links.
         n_overtaking: messages that came to a site before one that the same vertex had sent in an earlier step.
@@ -101,6 +104,8 @@ class Simulated:
     messages: Mapping[Edge, int]
     sent: Mapping[Vertex, int]
     latency_us: Mapping[str, Int64Array]
+    n_taken: Mapping[Node, int]
+    busy_ns: Mapping[Node, int]
     n_steps: int
     n_announced: int
     n_overtaking: int
@@ -185,6 +190,7 @@ class _Run:
         self.sent = dict.fromkeys(graph.vertices, 0)
         self.seen: dict[tuple[Vertex, str | None], set[tuple[int, ...]]] = {}
         self.down: set[Node] = set()
+        self.busy_ns = dict.fromkeys(self.by_node, 0)
         self.n_announced = self.n_sent_again = self.n_told_again = self.n_steps = 0
 
     def outcome(self) -> Simulated:
@@ -193,7 +199,9 @@ class _Run:
         while True:
             self.n_steps += 1
             for site in self.sites:
+                begun_ns = time.thread_time_ns()
                 self._step(site, now_us)
+                self.busy_ns[site.node] += time.thread_time_ns() - begun_ns
             if self._is_done(now_us):
                 break
             now_us += self.step_us
@@ -204,6 +212,8 @@ class _Run:
             messages=self.links.messages,
             sent=self.sent,
             latency_us={name: np.array(list(found.values()), np.int64) for name, found in self.told.items()},
+            n_taken={site.node: sum(stage.n_taken for stage in site.stages) for site in self.sites},
+            busy_ns=self.busy_ns,
             n_steps=self.n_steps,
             n_announced=self.n_announced,
             n_overtaking=self.links.n_overtaking,

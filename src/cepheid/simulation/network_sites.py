@@ -109,12 +109,13 @@ class _Evaluation:
 
 
 class _Stage:
-    """A vertex that evaluates a projection."""
+    """A vertex that evaluates a projection; counts the rows that its engines take in."""
 
     def __init__(
         self, graph: InevGraph, vertex: Vertex, queries: Sequence[PlannedQuery], trace: Trace, longest_us: int
     ) -> None:
         self.vertex = vertex
+        self.n_taken = 0
         self.before = graph.before(vertex)
         self.feeds = {one: feeds(graph, one) for one in self.before}
         self._longest_us = longest_us
@@ -160,6 +161,7 @@ class _Stage:
         part = self.feeds[sent.vertex][sent.kind]
         for evaluation in self._distinct:
             evaluation.push(part, sent.rows)
+            self.n_taken += len(sent.rows)
 
     def come(self, before: Vertex, watermark_us: int) -> None:
         """The output of a vertex before it has come so far."""

@@ -108,6 +108,9 @@ def test_figure_3_sends_what_can_be_counted_by_hand():
     assert len(found.matches["q1"]) == 8
     sent = {(vertex.projection.name, vertex.node): n for vertex, n in found.sent.items() if n}
     assert sent == {("A", 1): 2, ("SEQ(A, C)", 2): 1, ("SEQ(A, C)", 10): 1, ("SEQ(A, C)", 12): 1}
+    # Two As, the Cs of the site, or the three that were selected and the Ds of the site.
+    assert {node: n for node, n in found.n_taken.items() if n} == {2: 3, 10: 4, 12: 4, 6: 6, 11: 7}
+    assert all(busy > 0 for busy in found.busy_ns.values())
     assert found.n_messages == 2 * 11 + 1 * (3 + 4 + 5)
     # The As pass 6-7 and 7-11, as do the Cs of 2, 10 and 12.
     assert found.messages[6, 7] == 2 + 3
