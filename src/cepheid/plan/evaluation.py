@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from cepheid.errors import NotSupportedError, QueryError
 from cepheid.language.bound import BoundQuery
 from cepheid.language.faults import suggestion
-from cepheid.language.tree import Event, Not, Policy, Repeat, SkipMode
+from cepheid.language.tree import And, AnyOf, Event, Not, Or, Pattern, Policy, Repeat, Seq, SkipMode
 from cepheid.plan.references import has_remote
 from cepheid.plan.sequence import parts_of, positive_variables
 
@@ -38,6 +38,16 @@ class Evaluation:
         return f"{' '.join(self.eager)}/{' '.join(self.lazy)}"
 
 
+_NAMES: dict[type[Pattern], str] = {
+    Seq: "a group",
+    And: "AND",
+    Or: "OR",
+    AnyOf: "ANY",
+    Not: "NOT in a group",
+    Repeat: "a loop over a loop",
+}
+
+
 def only_eager_because(bound: BoundQuery) -> str | None:
     """Why a query is evaluated as its events arrive, whatever is asked for; None where there is a choice.
 
@@ -57,7 +67,7 @@ def only_eager_because(bound: BoundQuery) -> str | None:
     for i, part in enumerate(parts):
         inner = part.part if isinstance(part, Repeat | Not) else part
         if not isinstance(inner, Event):
-            return "its pattern is more than a sequence of events"
+            return f"its pattern is more than a sequence of events: it has {_NAMES[type(inner)]}"
         if inner.policy is not None:
             return f"{inner.name} has a policy of its own"
         if isinstance(part, Repeat) and part.minimum == 0:

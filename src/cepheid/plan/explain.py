@@ -11,8 +11,8 @@ from cepheid.language.check import Warning, check
 from cepheid.language.printer import print_expression, print_extent, print_pattern, print_query, quoted
 from cepheid.language.tree import Attribute, Extent, Node, walk
 from cepheid.plan.dropping import reason_to_keep_all
-from cepheid.plan.evaluation import ADAPTIVE, EAGER, asked_for
-from cepheid.plan.explain_evaluation import explain_adaptive, explain_evaluation
+from cepheid.plan.evaluation import ADAPTIVE, EAGER, LAZY, asked_for, only_eager_because
+from cepheid.plan.explain_evaluation import explain_adaptive, explain_evaluation, explain_refused
 from cepheid.plan.explanation import Edge, EdgeKind, Explanation, PredicateClass, PredicateRow, State
 from cepheid.plan.moments import Guard, Moments, moments
 from cepheid.plan.reachable import Arc, Detail, Graph, Point, reachable
@@ -43,7 +43,10 @@ def explain(bound: BoundQuery, evaluation: str = EAGER, decision: Decision | Non
         shown = explain(bound, EAGER if decision is None else decision.plan)
         return explain_adaptive(shown, bound, decision)
     plan, eager = asked_for(bound, evaluation), _explain_eager(bound)
-    return eager if plan is None else explain_evaluation(eager, bound, plan)
+    if plan is not None:
+        return explain_evaluation(eager, bound, plan)
+    reason = only_eager_because(bound) if evaluation == LAZY else None
+    return eager if reason is None else explain_refused(eager, reason)
 
 
 def _explain_eager(bound: BoundQuery) -> Explanation:

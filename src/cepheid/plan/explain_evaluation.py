@@ -48,7 +48,7 @@ def explain_adaptive(explanation: Explanation, bound: BoundQuery, decision: Deci
     """
     reason = why_not_chosen(bound)
     if reason is not None:
-        return replace(explanation, evaluation=f"as events arrive; there is no choice: {reason}")
+        return explain_refused(explanation, reason)
     if decision is None:
         return replace(explanation, evaluation="chosen while it runs; it begins with all as events arrive")
     notes = [
@@ -60,6 +60,16 @@ def explain_adaptive(explanation: Explanation, bound: BoundQuery, decision: Deci
     ]
     said = explanation.evaluation or "all as events arrive"
     return replace(explanation, evaluation=f"chosen while it runs; now {said}", notes=(*explanation.notes, *notes))
+
+
+def explain_refused(explanation: Explanation, reason: str) -> Explanation:
+    """What `explain` says of a query that is evaluated as its events arrive, though something else was asked for.
+
+    Args:
+        explanation: of the query.
+        reason: why.
+    """
+    return replace(explanation, evaluation=f"as events arrive; there is no choice: {reason}")
 
 
 class _Drawn:

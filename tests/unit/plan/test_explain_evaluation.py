@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import cepheid as cep
 from cepheid.events.schema import Schema
 from cepheid.events.types import FLOAT, TEXT, TIMESTAMP
@@ -81,3 +83,33 @@ def test_a_plan_that_is_chosen_while_it_runs_is_explained_with_its_estimates():
     assert "by the cost model" in lazy
     one_way = cep.Query.parse("PATTERN SEQ(A a, B b) POLICY next").explain(SCHEMA, evaluation="adaptive")
     assert "there is no choice: under POLICY next" in one_way.evaluation
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        ("SEQ(A a, OR(B b, C c), D d) WITHIN 9 s POLICY any", "it has OR"),
+        ("SEQ(A a, AND(B b, C c)) WITHIN 9 s POLICY any", "it has AND"),
+        ("SEQ(A a, ANY(2, B b, C c, D d)) WITHIN 9 s POLICY any", "it has ANY"),
+        ("SEQ(A a, (B b, C c)+, D d) WITHIN 9 s POLICY any", "it has a group"),
+        ("SEQ(A a, NOT (B b, D d), C c) WITHIN 9 s POLICY any", "it has a group"),
+        ("SEQ(A a, B? b, C c) WITHIN 9 s POLICY any", "b is optional"),
+        ("SEQ(A a, B* b, C c) WITHIN 9 s POLICY any", "b is optional"),
+        ("SEQ(A a, B+ b UNTIL b.y > 3, C c) WITHIN 9 s POLICY any", "the loop b ends with UNTIL"),
+        ("SEQ(NOT B b, A a, C c) WITHIN 9 s POLICY any", "NOT b has a neighbour on one side only"),
+        ("SEQ(A a, C c, NOT B b) WITHIN 9 s POLICY any", "NOT b has a neighbour on one side only"),
+        ("SEQ(A a, next B b, C c) WITHIN 9 s POLICY any", "b has a policy of its own"),
+        ("SEQ(A a, B b) WITHIN 9 s BETWEEN EACH 2 s POLICY any", "BETWEEN EACH"),
+        ("SEQ(A a, B b) WINDOW 10 s SLIDE 1 s POLICY any", "its windows slide"),
+        ("SEQ(A a, B b) WITHIN 9 s POLICY any AFTER MATCH SKIP PAST LAST", "AFTER MATCH discards"),
+        ("SEQ(A a, B b) WITHIN 9 s POLICY strict", "under POLICY strict"),
+        ("SEQ(A a, B b) WITHIN 9 s POLICY next", "under POLICY next"),
+        ("A a WITHIN 9 s POLICY any", "a single variable"),
+    ],
+)
+def test_what_cannot_be_lazy_is_said_with_its_reason(rest: str, reason: str):
+    query = cep.Query.parse(f"PATTERN {rest}")
+    for evaluation in ("lazy", "adaptive"):
+        said = query.explain(SCHEMA, evaluation=evaluation).evaluation
+        assert said.startswith("as events arrive; there is no choice: ")
+        assert reason in said
