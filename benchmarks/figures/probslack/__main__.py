@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from benchmarks.figures.probslack import compared, draw, experiments, on_spark, umts
+from benchmarks.figures.probslack.cores import Tell
 from benchmarks.figures.probslack.runs import OURS, PAPER
 from cepheid.errors import SetupError
 from cepheid.spark.session import check_java
@@ -34,11 +35,8 @@ def main() -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     if given.spark:
         return _on_spark(given.out, tell)
-    every = experiments.all_streams(seeds, tell)
-    by_f = experiments.by_frequency(seeds, tell)
-    by_delta = experiments.by_budget(seeds, tell)
-    changing, series, changes = experiments.through_changes(seeds, tell)
-    held = experiments.overhead(seeds[: 1 if given.quick else 10], tell)
+    found = experiments.evaluate(seeds, 1 if given.quick else 10, tell)
+    every, by_f, by_delta, changing, held = found.every, found.by_f, found.by_delta, found.changing, found.held
     rows = [
         *compared.rows_all(every),
         *compared.rows_by_frequency(by_f),
@@ -59,15 +57,15 @@ def main() -> int:
     draw.bars(every, given.out / "probslack_6_streams.png")
     draw.lines(by_f, "f", "stream BB, δ = 0.1", given.out / "probslack_7_frequency.png")
     draw.lines(by_delta, "delta", "stream BB, f = 30 ms", given.out / "probslack_8_budget.png")
-    draw.course(series, changes, given.out / "probslack_9_changing.png")
+    draw.course(found.series, found.changes, given.out / "probslack_9_changing.png")
     traces = umts.traces()
     if traces is None:
         print(f"figures 10 and 11 are left out: {umts.FILE} is not in {umts.data_folder()} (CEPHEID_DATA names it)")
     else:
         if given.quick:
             traces = {name: events for name, events in traces.items() if name.startswith("d-1")}
-        real_f = umts.by_frequency(traces, 0.2, tell, (400, 1000) if given.quick else umts.FREQUENCIES)
-        real_delta = umts.by_budget(traces, tell, (0.1, 0.5) if given.quick else experiments.BUDGETS)
+        few = ((400, 1000), (0.1, 0.5)) if given.quick else (umts.FREQUENCIES, experiments.BUDGETS)
+        real_f, real_delta = umts.evaluate(traces, tell, *few)
         rows += compared.rows_umts(real_f, real_delta)
         for figure, runs in (("fig. 10", real_f), ("fig. 11", real_delta)):
             claims += compared.claims_umts(runs, figure)
@@ -89,7 +87,7 @@ def main() -> int:
     return missed
 
 
-def _on_spark(out: Path, tell: experiments.Tell) -> int:
+def _on_spark(out: Path, tell: Tell) -> int:
     if umts.traces() is None:
         print(f"figures 12 and 13 are left out: {umts.FILE} is not in {umts.data_folder()} (CEPHEID_DATA names it)")
         return 0

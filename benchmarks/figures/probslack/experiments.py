@@ -1,13 +1,14 @@
-"""What is run for each figure of the paper."""
+"""What is run for the figures of the paper that are in virtual time: 6 to 9, and table 1."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.figures.probslack.cores import Tell, on_all_cores
 from benchmarks.figures.probslack.runs import (
     AVERAGE,
     BY_EVENT,
@@ -18,7 +19,7 @@ from benchmarks.figures.probslack.runs import (
     PAPER,
     PERIOD,
     Run,
-    measured,
+    Stream,
     policy_of,
 )
 from cepheid.policies.slack.probabilistic import Fitting, ProbSlack
@@ -27,42 +28,6 @@ from cepheid.simulation.late_arrivals import STREAMS, Arrivals, changing, replay
 
 FREQUENCIES = (5, 10, 15, 20, 25, 30, 35, 40)
 BUDGETS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-
-Tell = Callable[[str], None]
-
-
-def all_streams(seeds: Iterable[int], tell: Tell) -> list[Run]:
-    """Figure 6: every stream and frequency, δ = 0.3."""
-    found = []
-    for stream in STREAMS:
-        for seed in seeds:
-            arrivals = synthetic(stream, np.random.default_rng((seed, STREAMS.index(stream))))
-            for f in FREQUENCIES:
-                found += measured((BY_EVENT, IGNORE, AVERAGE, PAPER, OURS, ORACLE), arrivals, stream, seed, f, 0.3)
-        tell(f"figure 6: stream {stream}")
-    return found
-
-
-def by_frequency(seeds: Iterable[int], tell: Tell) -> list[Run]:
-    """Figure 7: stream BB, δ = 0.1."""
-    found = []
-    for seed in seeds:
-        arrivals = synthetic("BB", np.random.default_rng((seed, 1)))
-        for f in FREQUENCIES:
-            found += measured((BY_EVENT, IGNORE, *LEARNING, ORACLE), arrivals, "BB", seed, f, 0.1)
-    tell("figure 7")
-    return found
-
-
-def by_budget(seeds: Iterable[int], tell: Tell) -> list[Run]:
-    """Figure 8: stream BB, f = 30 ms."""
-    found = []
-    for seed in seeds:
-        arrivals = synthetic("BB", np.random.default_rng((seed, 1)))
-        for delta in BUDGETS:
-            found += measured((BY_EVENT, IGNORE, *LEARNING, ORACLE), arrivals, "BB", seed, 30, delta)
-    tell("figure 8")
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +48,6 @@ class Series:
 
 
 STRETCH_MS = 3000
-
-
-def through_changes(seeds: Iterable[int], tell: Tell) -> tuple[list[Run], list[Series], list[int]]:
-    """Figure 9: distributions that change, f = 30, δ = 0.1: the runs, the series of the first, and when it changed."""
-    found: list[Run] = []
-    series: list[Series] = []
-    changes: list[int] = []
-    for number, seed in enumerate(seeds):
-        arrivals = changing(np.random.default_rng((seed, 9)))
-        found += measured((BY_EVENT, *LEARNING, ORACLE), arrivals, "changing", seed, 30, 0.1)
-        if number == 0:
-            n_each = len(arrivals) // 3
-            changes = [int(arrivals.received[n_each]), int(arrivals.received[2 * n_each])]
-            series = [_series(name, arrivals) for name in (BY_EVENT, PAPER, OURS)]
-    tell("figure 9")
-    return found, series, changes
 
 
 def _series(name: str, arrivals: Arrivals) -> Series:
@@ -177,29 +126,89 @@ class Overhead:
     n_decisions: int
 
 
-def overhead(seeds: Iterable[int], tell: Tell) -> list[Overhead]:
-    """Table 1: all streams and frequencies, δ = 0.3."""
-    found = []
-    for stream in STREAMS:
-        for seed in seeds:
-            arrivals = synthetic(stream, np.random.default_rng((seed, STREAMS.index(stream))))
-            for f in FREQUENCIES:
-                closing = Closing(Kind.LEARNED, guard=Guard.BUDGET, budget=0.3)
-                policy = Watched(closing, Fitting(PERIOD, warm_up=PERIOD))
-                closer = replay(arrivals, policy, f).closer
-                found.append(
-                    Overhead(
-                        stream,
-                        f,
-                        tuple(policy.fit_entries),
-                        tuple(policy.cache_entries),
-                        tuple(policy.eager_entries),
-                        2 * len(arrivals),
-                        closer.n_lookups,
-                        policy.n_waits,
-                        closer.n_summed,
-                        len(arrivals) + closer.n_closed,
-                    )
-                )
-    tell("table 1")
+def _overhead(name: str, f: int, arrivals: Arrivals) -> Overhead:
+    closing = Closing(Kind.LEARNED, guard=Guard.BUDGET, budget=0.3)
+    policy = Watched(closing, Fitting(PERIOD, warm_up=PERIOD))
+    closer = replay(arrivals, policy, f).closer
+    return Overhead(
+        name,
+        f,
+        tuple(policy.fit_entries),
+        tuple(policy.cache_entries),
+        tuple(policy.eager_entries),
+        2 * len(arrivals),
+        closer.n_lookups,
+        policy.n_waits,
+        closer.n_summed,
+        len(arrivals) + closer.n_closed,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """What was run in virtual time.
+
+    Attributes:
+        every: figure 6.
+        by_f, by_delta: figures 7 and 8.
+        changing: figure 9.
+        series: its course, of the first seed.
+        changes: when the distributions changed there, ms.
+        held: table 1.
+    """
+
+    every: list[Run] = field(default_factory=list)
+    by_f: list[Run] = field(default_factory=list)
+    by_delta: list[Run] = field(default_factory=list)
+    changing: list[Run] = field(default_factory=list)
+    series: list[Series] = field(default_factory=list)
+    changes: list[int] = field(default_factory=list)
+    held: list[Overhead] = field(default_factory=list)
+
+
+CHANGING = "changing"
+
+
+def evaluate(seeds: Sequence[int], n_overhead: int, tell: Tell) -> Evaluated:
+    """All of it: a task for each stream and seed, on all cores.
+
+    Args:
+        seeds: of the streams.
+        n_overhead: the first so many of them tell what is held and done, too.
+        tell: of what is done.
+    """
+    # The stream of figures 7 and 8 takes longest, so it comes first.
+    names = sorted((*STREAMS, CHANGING), key=lambda name: name != "BB")
+    tasks = [(name, seed, seed == seeds[0], seed in seeds[:n_overhead]) for name in names for seed in seeds]
+    every = on_all_cores(_task, tasks, tell, [f"stream {name}, seed {seed}" for name, seed, *_ in tasks])
+    found = Evaluated()
+    for one in sorted(every, key=lambda one: STREAMS.index(one.every[0].stream) if one.every else len(STREAMS)):
+        for each in fields(Evaluated):
+            getattr(found, each.name).extend(getattr(one, each.name))
+    return found
+
+
+def _task(task: tuple[str, int, bool, bool]) -> Evaluated:
+    name, seed, tells_course, tells_overhead = task
+    if name == CHANGING:
+        arrivals = changing(np.random.default_rng((seed, 9)))
+        runs = Stream(arrivals, CHANGING, seed).runs((BY_EVENT, *LEARNING, ORACLE), 30, 0.1)
+        if not tells_course:
+            return Evaluated(changing=runs)
+        n_each = len(arrivals) // 3
+        changes = [int(arrivals.received[n_each]), int(arrivals.received[2 * n_each])]
+        series = [_series(policy, arrivals) for policy in (BY_EVENT, PAPER, OURS)]
+        return Evaluated(changing=runs, series=series, changes=changes)
+    arrivals = synthetic(name, np.random.default_rng((seed, STREAMS.index(name))))
+    stream = Stream(arrivals, name, seed)
+    found = Evaluated()
+    for f in FREQUENCIES:  # figure 6
+        found.every.extend(stream.runs((BY_EVENT, IGNORE, AVERAGE, PAPER, OURS, ORACLE), f, 0.3))
+    if name == "BB":
+        for f in FREQUENCIES:
+            found.by_f.extend(stream.runs((BY_EVENT, IGNORE, *LEARNING, ORACLE), f, 0.1))
+        for delta in BUDGETS:
+            found.by_delta.extend(stream.runs((BY_EVENT, IGNORE, *LEARNING, ORACLE), 30, delta))
+    if tells_overhead:
+        found.held.extend(_overhead(name, f, arrivals) for f in FREQUENCIES)
     return found

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cepheid.policies.slack.baselines import Baseline
 from cepheid.policies.slack.oracle import known_slack, oracle_slack
 from cepheid.policies.slack.probabilistic import Fitting, ProbSlack
 from cepheid.ports.slack import Closing, Grid, Guard, Kind, SlackPolicy
-from cepheid.simulation.late_arrivals import Arrivals, Outcome, replay
+from cepheid.simulation.late_arrivals import Arrivals, replay
 
 BY_EVENT, IGNORE, AVERAGE, ORACLE = "BL-ED", "BL-IG", "BL-AD", "Oracle"
 PAPER, OURS, SILENCE, SLIDING, SPENDING = (
@@ -83,43 +84,63 @@ def _ours(delta: float, fitting: Fitting, *, spends: bool = False) -> ProbSlack:
     return ProbSlack(Closing(Kind.LEARNED, guard=Guard.BUDGET, budget=delta, spends=spends), fitting)
 
 
-def measured(
-    names: Iterable[str],
-    arrivals: Arrivals,
-    stream: str,
-    seed: int,
-    f: int,
-    delta: float,
-    *,
-    first: int = 1,
-    period: int = PERIOD,
-    warm_up: int = 256,
-    completion: bool = False,
-) -> list[Run]:
-    """Run policies on one stream."""
-    found = []
-    for name in names:
-        if name == ORACLE:
-            found.append(_oracle(arrivals, stream, seed, f, delta, first))
-            continue
-        outcome = replay(arrivals, policy_of(name, delta, period, warm_up), f, first=first)
-        took = outcome.completion(arrivals) if completion else float("nan")
-        found.append(_run(name, stream, seed, f, delta, outcome, took))
-    return found
+@dataclass(eq=False)
+class Stream:
+    """A stream that policies are run on; what was run once is not run again.
 
+    Attributes:
+        arrivals: its events.
+        name, seed: of the stream.
+        first: the number of the first window, of f ms; a function of f.
+        period, warm_up: see `policy_of`.
+        completion: whether completion times are told.
+    """
 
-def _run(name: str, stream: str, seed: int, f: int, delta: float, outcome: Outcome, took: float) -> Run:
-    return Run(
-        name, stream, seed, f, delta, outcome.miss_ratio, outcome.mean_slack, outcome.closer.n_closed, completion=took
-    )
+    arrivals: Arrivals
+    name: str
+    seed: int
+    first: Callable[[int], int] = lambda f: 1
+    period: int = PERIOD
+    warm_up: int = 256
+    completion: bool = False
+    _runs: dict[tuple[str, int, float], Run] = field(default_factory=dict)
+    _known: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
+    def runs(self, names: Iterable[str], f: int, delta: float) -> list[Run]:
+        """Run policies on it.
 
-def _oracle(arrivals: Arrivals, stream: str, seed: int, f: int, delta: float, first: int) -> Run:
-    grid = Grid(f, f)
-    windows = np.arange(first, int(arrivals.generated.max()) // f + 1)
-    known = known_slack(grid, windows, arrivals.generated, arrivals.received)
-    slack, given_up = oracle_slack(known, f, delta)
-    return Run(ORACLE, stream, seed, f, delta, float(given_up.mean()), float(slack.mean()), len(windows))
+        Args:
+            names: of the policies, see `policy_of`, and Oracle.
+            f: ms from one window to the next, and the length of each.
+            delta: the budget.
+        """
+        found = []
+        for name in names:
+            # Those that know no budget do the same with each.
+            key = (name, f, 0.0 if name in (BY_EVENT, IGNORE, AVERAGE) else delta)
+            if key not in self._runs:
+                self._runs[key] = self._oracle(f, delta) if name == ORACLE else self._replayed(name, f, delta)
+            found.append(replace(self._runs[key], delta=delta))
+        return found
+
+    def _replayed(self, name: str, f: int, delta: float) -> Run:
+        policy = policy_of(name, delta, self.period, self.warm_up)
+        outcome = replay(self.arrivals, policy, f, first=self.first(f))
+        took = outcome.completion(self.arrivals) if self.completion else float("nan")
+        closer = outcome.closer
+        return self._run(name, f, delta, outcome.miss_ratio, outcome.mean_slack, closer.n_closed, took)
+
+    def _oracle(self, f: int, delta: float) -> Run:
+        if f not in self._known:
+            windows = np.arange(self.first(f), int(self.arrivals.generated.max()) // f + 1)
+            self._known[f] = known_slack(Grid(f, f), windows, self.arrivals.generated, self.arrivals.received)
+        slack, given_up = oracle_slack(self._known[f], f, delta)
+        return self._run(ORACLE, f, delta, float(given_up.mean()), float(slack.mean()), len(slack))
+
+    def _run(
+        self, name: str, f: int, delta: float, mer: float, slack: float, n_windows: int, took: float = float("nan")
+    ) -> Run:
+        return Run(name, self.name, self.seed, f, delta, mer, slack, n_windows, completion=took)
 
 
 def mean(runs: Iterable[Run], what: str = "slack") -> float:

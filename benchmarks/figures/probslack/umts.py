@@ -15,13 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.figures.probslack.experiments import BUDGETS, Tell
-from benchmarks.figures.probslack.runs import AVERAGE, BY_EVENT, IGNORE, LEARNING, ORACLE, Run, measured
+from benchmarks.figures.probslack.cores import Tell, on_all_cores
+from benchmarks.figures.probslack.experiments import BUDGETS
+from benchmarks.figures.probslack.runs import AVERAGE, BY_EVENT, IGNORE, LEARNING, ORACLE, Run, Stream
 from cepheid.simulation.late_arrivals import Arrivals
 
 FILE = "iot_late_arrivals_umts/ooo_umts_d1_d5.csv.gz"
 FREQUENCIES = (200, 400, 600, 800, 1000)
 PERIOD, WARM_UP = 300, 64
+POLICIES = (BY_EVENT, IGNORE, AVERAGE, *LEARNING, ORACLE)
 
 
 def data_folder() -> Path:
@@ -47,38 +49,22 @@ def traces() -> dict[str, Arrivals] | None:
     return found
 
 
-def by_frequency(
-    arrivals: dict[str, Arrivals], delta: float, tell: Tell, frequencies: tuple[int, ...] = FREQUENCIES
-) -> list[Run]:
-    """Figure 10: all policies, f from 200 to 1,000 ms."""
-    found = []
-    for f in frequencies:
-        for name, events in arrivals.items():
-            found += _measured(events, name, f, delta)
-        tell(f"figure 10: f = {f} ms")
-    return found
+def evaluate(
+    arrivals: dict[str, Arrivals],
+    tell: Tell,
+    frequencies: tuple[int, ...] = FREQUENCIES,
+    budgets: tuple[float, ...] = BUDGETS,
+) -> tuple[list[Run], list[Run]]:
+    """Figures 10 (all policies, δ = 0.2) and 11 (f = 400 ms): a task for each trace, on all cores."""
+    tasks = [(name, events, frequencies, budgets) for name, events in arrivals.items()]
+    every = on_all_cores(_task, tasks, tell, [f"trace {name}" for name in arrivals])
+    return [run for by_f, _ in every for run in by_f], [run for _, by_delta in every for run in by_delta]
 
 
-def by_budget(arrivals: dict[str, Arrivals], tell: Tell, budgets: tuple[float, ...] = BUDGETS) -> list[Run]:
-    """Figure 11: all policies, f = 400 ms."""
-    found = []
-    for delta in budgets:
-        for name, events in arrivals.items():
-            found += _measured(events, name, 400, delta)
-    tell("figure 11")
-    return found
-
-
-def _measured(events: Arrivals, name: str, f: int, delta: float) -> list[Run]:
-    return measured(
-        (BY_EVENT, IGNORE, AVERAGE, *LEARNING, ORACLE),
-        events,
-        name,
-        0,
-        f,
-        delta,
-        first=int(events.generated.min()) // f + 1,
-        period=PERIOD,
-        warm_up=WARM_UP,
-        completion=True,
-    )
+def _task(task: tuple[str, Arrivals, tuple[int, ...], tuple[float, ...]]) -> tuple[list[Run], list[Run]]:
+    name, events, frequencies, budgets = task
+    begin = int(events.generated.min())
+    stream = Stream(events, name, 0, lambda f: begin // f + 1, PERIOD, WARM_UP, completion=True)
+    by_f = [run for f in frequencies for run in stream.runs(POLICIES, f, 0.2)]
+    by_delta = [run for delta in budgets for run in stream.runs(POLICIES, 400, delta)]
+    return by_f, by_delta

@@ -52,14 +52,21 @@ class Frequencies:
         """How many were seen."""
         return int(self.counts.sum())
 
-    def and_also(self, other: Frequencies) -> Frequencies:
-        """What was seen in two samples together."""
-        if not len(self):
-            return other
-        if not len(other):
-            return self
-        values, places = np.unique(np.concatenate((self.values, other.values)), return_inverse=True)
-        counts = np.bincount(places, np.concatenate((self.counts, other.counts)), len(values))
+    def and_also(self, *others: Frequencies) -> Frequencies:
+        """What was seen in several samples together."""
+        samples = [sample for sample in (self, *others) if len(sample)]
+        if len(samples) <= 1:
+            return samples[0] if samples else self
+        seen = np.concatenate([sample.values for sample in samples])
+        weights = np.concatenate([sample.counts for sample in samples])
+        least = int(min(sample.values[0] for sample in samples))
+        span = int(max(sample.values[-1] for sample in samples)) - least + 1
+        if span <= max(_FEW_BINS, 4 * len(seen)):  # added in place, without sorting
+            added = np.bincount(seen - least, weights, span)
+            places = np.flatnonzero(added)
+            return Frequencies(places + least, np.rint(added[places]).astype(np.int64))
+        values, places = np.unique(seen, return_inverse=True)
+        counts = np.bincount(places, weights, len(values))
         return Frequencies(values, np.rint(counts).astype(np.int64))
 
     def said(self) -> list[list[int]]:
@@ -138,10 +145,7 @@ class LatestStretches:
 
     def seen(self) -> Frequencies:
         """All that is held."""
-        whole = self._open
-        for stretch in self._ended:
-            whole = whole.and_also(stretch)
-        return whole
+        return self._open.and_also(*self._ended)
 
     def end_stretch(self) -> None:
         """Begin the next stretch, and forget the oldest one."""

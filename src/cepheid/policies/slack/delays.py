@@ -144,27 +144,21 @@ class DelayModel:
             return self.gaps.least
         return np.arange(self.gaps.least[0], max(self.longest, int(self.gaps.least[-1])) + 1)
 
-    def wait(self, ahead: int, budget: float, *, by: int | None = None, given_silence: bool = False) -> int:
+    def wait(self, ahead: int, budget: float, *, by: int | None = None) -> int:
         """How long after the newest event a window stays open: from then on the chance of a miss is within a budget.
 
         Args:
             ahead: α, ticks.
             budget: the greatest chance (δ).
             by: see `p_miss`.
-            given_silence: use `p_missing`.
 
         Returns:
-            the least β, ticks, from which on the chance is never greater; `NO_WAIT` where it never is.
+            the least β, ticks, from which on the chance of `p_miss` is not greater; `NO_WAIT` where it never is.
         """
         budget += _ROUNDED
-        lowest = int(self.gaps.greatest[0] + self.delays.greatest[0]) - 1
-        highest = self.longest
-        if given_silence:
-            betas = self._steps(lowest)
-            above = np.flatnonzero(self.p_missing(ahead, betas) > budget)
-            return int(betas[min(int(above[-1]) + 1, len(betas) - 1)]) if len(above) else NO_WAIT
+        lowest, highest = self._soonest, self.longest
         # The chance can only fall.
-        if (highest - lowest) * len(self.gaps.least) <= _DENSE:
+        if self.is_small:
             betas = np.arange(lowest, highest + 1)
             n_above = int(np.count_nonzero(self.p_miss(ahead, betas, by) > budget))
             return int(betas[n_above]) if n_above else NO_WAIT
@@ -175,6 +169,38 @@ class DelayModel:
             else:
                 lowest = middle
         return highest if self._chance(ahead, highest - 1, by) > budget else NO_WAIT
+
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether all its chances are so few that all of them cost less than looking for some."""
+        return (self.longest - self._soonest) * len(self.gaps.least) <= _DENSE
+
+    @cached_property
+    def _soonest(self) -> int:
+        """One tick before the next event can be there."""
+        return int(self.gaps.greatest[0] + self.delays.greatest[0]) - 1
+
+    def waits(self, budget: float, *, given_silence: bool = False) -> NDArray[np.int64]:
+        """What `wait` says of each of the least gaps as α: the chances of one are those of the one before, and a bit.
+
+        Args:
+            budget: the greatest chance (δ).
+            given_silence: go by `p_missing` in place of `p_miss`; it may rise again.
+
+        Returns:
+            int64, ticks: for each bin of the gaps the least β from which on the chance is never greater than the
+            budget; `NO_WAIT` where it never is.
+        """
+        betas = self._steps(self._soonest) if given_silence else np.arange(self._soonest, self.longest + 1)
+        late = self.later(betas[:, None] - self.gaps.greatest)
+        chances = np.cumsum(late * self.gaps.probabilities, axis=1)
+        if given_silence:
+            silent = chances[:, -1:].copy()
+            chances = np.divide(chances, silent, out=np.zeros_like(chances), where=silent > 0)
+        above = chances > budget + _ROUNDED
+        last = len(betas) - 1 - np.argmax(above[::-1], axis=0)
+        found: NDArray[np.int64] = np.where(above.any(axis=0), betas[np.minimum(last + 1, len(betas) - 1)], NO_WAIT)
+        return found
 
     def _chance(self, ahead: int, elapsed: int, by: int | None) -> float:
         """`p_miss` of one window, in a third of the time."""

@@ -62,6 +62,7 @@ class ProbSlack:
         self._sources = Sources(fitting.n_stretches)
         self._models: list[DelayModel | None] = []
         self._edges: dict[int, Int64Array] = {}
+        self._waits: dict[int, tuple[DelayModel, float, Int64Array]] = {}  # with the budget that they are for
         self._settled: list[bool] = []  # whether a whole stretch was learned from
         self._share = 1.0
         self._grid = Grid(1, 1)
@@ -136,15 +137,22 @@ class ProbSlack:
         model = self._models[source]
         assert model is not None
         latest, edges = self._closing.latest, self._edges[source]
+        given_silence = self._fitting.estimator == "silence"
+        if given_silence or (latest is None and model.is_small):
+            number = int(np.searchsorted(model.gaps.least, edges[edge], "right")) - 1
+            return int(self._waits_of(source, model, given_silence=given_silence)[number])
         by = None
         if latest is not None and edge + 1 < len(edges):
             by = int(edges[edge + 1]) - 1 + latest
-        return model.wait(
-            int(edges[edge]),
-            self._budget,
-            by=by,
-            given_silence=self._fitting.estimator == "silence",
-        )
+        return model.wait(int(edges[edge]), self._budget, by=by)
+
+    def _waits_of(self, source: int, model: DelayModel, *, given_silence: bool) -> Int64Array:
+        """All waits of a model, found when the first is asked for."""
+        budget = self._budget
+        known = self._waits.get(source)
+        if known is None or known[0] is not model or known[1] != budget:
+            known = self._waits[source] = (model, budget, model.waits(budget, given_silence=given_silence))
+        return known[2]
 
     def forget(self) -> None:
         """See `SlackPolicy`."""

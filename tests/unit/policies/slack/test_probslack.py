@@ -60,7 +60,8 @@ def test_waits_of_the_constant_stream() -> None:
     assert model.p_miss(20, np.array(list(given))).tolist() == list(given.values())
     assert float(model.p_miss(19, 0)) == 0
     assert (model.wait(20, 0.3), model.wait(20, 0.1)) == (27, 28)
-    assert model.wait(20, 0.3, given_silence=True) == 31  # an event is coming, surely, until it must have come
+    assert model.waits(0.3).tolist() == [27]
+    assert model.waits(0.3, given_silence=True).tolist() == [31]  # an event is coming, surely, until it must have come
 
 
 def test_bins_never_make_a_chance_smaller() -> None:
@@ -83,6 +84,19 @@ def test_waits_are_the_least_ones() -> None:
             wait = model.wait(int(alpha), 0.07)
             assert model.p_miss(alpha, wait) <= 0.07
             assert wait == NO_WAIT or model.p_miss(alpha, wait - 1) > 0.07
+
+
+def test_all_waits_at_once_are_those_of_each() -> None:
+    rng = np.random.default_rng(11)
+    for n in (2, 5, 60):
+        model = DelayModel.of(Frequencies.of(rng.integers(3, 3 * n, 900)), Frequencies.of(rng.integers(-9, n, 900)))
+        for budget in (0.0, 0.07, 0.5, 0.99):
+            assert model.waits(budget).tolist() == [model.wait(int(alpha), budget) for alpha in model.gaps.least]
+            betas = np.arange(-20, model.longest + 2)
+            for alpha, wait in zip(model.gaps.least, model.waits(budget, given_silence=True), strict=True):
+                above = np.flatnonzero(model.p_missing(alpha, betas) > budget + 1e-12)
+                last = betas[above[-1]] if len(above) else None
+                assert (wait == NO_WAIT) if last is None else (wait == last + 1)
 
 
 def _stream(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
