@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.figures.probslack import compared, draw, experiments, on_spark, umts
+from benchmarks.figures.probslack import claims, compared, draw, experiments, on_spark, umts
 from benchmarks.figures.probslack.cores import Tell
 from benchmarks.figures.probslack.runs import OURS, PAPER
 from cepheid.errors import SetupError
@@ -37,27 +37,24 @@ def main() -> int:
         return _on_spark(given.out, tell)
     found = experiments.evaluate(seeds, 1 if given.quick else 10, tell)
     every, by_f, by_delta, changing, held = found.every, found.by_f, found.by_delta, found.changing, found.held
-    rows = [
-        *compared.rows_all(every),
-        *compared.rows_by_frequency(by_f),
-        *compared.rows_by_budget(by_delta),
-        *compared.rows_changing(changing),
+    held_to = [
+        *claims.of_all(every),
+        *claims.of_constant(every),
+        *claims.of_by_frequency(by_f),
+        *claims.of_by_budget(by_delta),
+        *claims.of_changing(changing),
+        *claims.of_overhead(held),
+        *claims.of_budget(every, "all streams"),
+        *claims.of_budget(by_f, "BB over f"),
+        *claims.of_budget(by_delta, "BB over δ"),
+        *claims.of_budget(changing, "changing"),
     ]
-    claims = [
-        *compared.claims_all(every),
-        *compared.claims_by_frequency(by_f),
-        *compared.claims_by_budget(by_delta),
-        *compared.claims_changing(changing),
-        *compared.claims_overhead(held),
-        *compared.claims_budget(every, "all streams"),
-        *compared.claims_budget(by_f, "BB over f"),
-        *compared.claims_budget(by_delta, "BB over δ"),
-        *compared.claims_budget(changing, "changing"),
-    ]
-    draw.bars(every, given.out / "probslack_6_streams.png")
-    draw.lines(by_f, "f", "stream BB, δ = 0.1", given.out / "probslack_7_frequency.png")
-    draw.lines(by_delta, "delta", "stream BB, f = 30 ms", given.out / "probslack_8_budget.png")
-    draw.course(found.series, found.changes, given.out / "probslack_9_changing.png")
+    figures = [compared.rows_all(every), compared.rows_by_frequency(by_f), compared.rows_by_budget(by_delta)]
+    figures.append(compared.rows_changing(changing))
+    draw.bars(every, figures[0], given.out / "probslack_6_streams.png")
+    draw.lines(by_f, "f", "stream BB, δ = 0.1", figures[1], given.out / "probslack_7_frequency.png")
+    draw.lines(by_delta, "delta", "stream BB, f = 30 ms", figures[2], given.out / "probslack_8_budget.png")
+    draw.course(found.series, found.changes, figures[3], given.out / "probslack_9_changing.png")
     traces = umts.traces()
     if traces is None:
         print(f"figures 10 and 11 are left out: {umts.FILE} is not in {umts.data_folder()} (CEPHEID_DATA names it)")
@@ -66,21 +63,23 @@ def main() -> int:
             traces = {name: events for name, events in traces.items() if name.startswith("d-1")}
         few = ((400, 1000), (0.1, 0.5)) if given.quick else (umts.FREQUENCIES, experiments.BUDGETS)
         real_f, real_delta = umts.evaluate(traces, tell, *few)
-        rows += compared.rows_umts(real_f, real_delta)
         for figure, runs in (("fig. 10", real_f), ("fig. 11", real_delta)):
-            claims += compared.claims_umts(runs, figure)
-            claims += compared.claims_budget(runs, figure)
-        title = "phones over UMTS, δ = 0.2"
-        draw.lines(real_f, "f", title, given.out / "probslack_10_umts.png")
-        draw.lines(real_f, "f", title, given.out / "probslack_10_completion.png", what="completion")
-        title = "phones over UMTS, f = 400 ms"
-        draw.lines(real_delta, "delta", title, given.out / "probslack_11_umts_budget.png")
-        draw.lines(real_delta, "delta", title, given.out / "probslack_11_completion.png", what="completion")
-    rows += compared.rows_overhead(held)
-    _show(rows)
+            held_to += claims.of_umts(runs, figure)
+            held_to += claims.of_budget(runs, figure)
+        figures += [compared.rows_umts(real_f, "fig. 10"), compared.rows_umts(real_delta, "fig. 11")]
+        for what, file in (("slack", "umts"), ("completion", "completion")):
+            to_f, to_delta = (given.out / f"probslack_{number}_{file}.png" for number in (10, 11))
+            draw.lines(real_f, "f", "phones over UMTS, δ = 0.2", figures[4], to_f, what=what)
+            draw.lines(real_delta, "delta", "phones over UMTS, f = 400 ms", figures[5], to_delta, what=what)
+    figures.append(compared.rows_overhead(held))
+    _show([row for rows in figures for row in rows])
+    print(compared.ORACLE_SAID)
+    print()
     print("\n".join(compared.rows_estimators(by_f, by_delta)))
     print()
-    missed = _judge(claims)
+    print("\n".join(compared.lines_outages(experiments.outages())))
+    print()
+    missed = _judge(held_to)
     if not given.quick:
         missed |= _on_spark(given.out, tell)
     print(f"seeds: {len(seeds)}, {time.monotonic() - begun:.0f} s; figures in {given.out}")
@@ -98,10 +97,11 @@ def _on_spark(out: Path, tell: Tell) -> int:
         return 0
     by_f, by_delta = on_spark.through_spark(tell)
     title = "phones over UMTS, through Spark"
-    draw.lines(by_f, "f", f"{title}, δ = 0.1", out / "probslack_12_spark.png", what="completion")
-    draw.lines(by_delta, "delta", f"{title}, f = 400 ms", out / "probslack_13_spark.png", what="completion")
-    _show(compared.rows_spark(by_f, by_delta))
-    return _judge([*compared.claims_spark(by_f, "fig. 12"), *compared.claims_spark(by_delta, "fig. 13")])
+    rows_f, rows_delta = compared.rows_spark(by_f, "fig. 12"), compared.rows_spark(by_delta, "fig. 13")
+    draw.lines(by_f, "f", f"{title}, δ = 0.1", rows_f, out / "probslack_12_spark.png", what="completion")
+    draw.lines(by_delta, "delta", f"{title}, f = 400 ms", rows_delta, out / "probslack_13_spark.png", what="completion")
+    _show([*rows_f, *rows_delta])
+    return _judge([*claims.of_spark(by_f, "fig. 12"), *claims.of_spark(by_delta, "fig. 13")])
 
 
 def _show(rows: list[compared.Row]) -> None:
@@ -111,10 +111,10 @@ def _show(rows: list[compared.Row]) -> None:
     print()
 
 
-def _judge(claims: list[compared.Claim]) -> int:
-    for claim in claims:
+def _judge(held_to: list[claims.Claim]) -> int:
+    for claim in held_to:
         print(f"{'holds ' if claim.holds else 'FAILED'} {claim.what}: {claim.figures}")
-    return 0 if all(claim.holds for claim in claims) else 1
+    return 0 if all(claim.holds for claim in held_to) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws figures like 6 to 11 of the paper."""
+"""Draws figures like 6 to 13 of the paper."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.figures.probslack.compared import Row
 from benchmarks.figures.probslack.experiments import Series
 from benchmarks.figures.probslack.runs import (
     AVERAGE,
@@ -42,7 +43,20 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def bars(runs: list[Run], path: Path) -> None:
+def _save(figure: Any, rows: list[Row], path: Path) -> None:
+    """Write a figure, and below it the paper's numbers beside ours."""
+    lines = [f"{'':<52}{'paper':>16}{PAPER:>24}{OURS:>20}"]
+    lines += [f"{row.what.split('  ', 1)[1]:<52}{row.paper:>16}{row.printed:>24}{row.ours:>20}" for row in rows]
+    width, height = figure.get_size_inches()
+    below = 0.14 * len(lines) + 0.15
+    figure.set_size_inches(width, height + below)
+    figure.text(0.01, 0.01, "\n".join(lines), family="monospace", fontsize=0.65 * width, va="bottom")
+    figure.tight_layout(rect=(0, below / (height + below), 1, 1))
+    figure.savefig(path, dpi=150)
+    _pyplot().close(figure)
+
+
+def bars(runs: list[Run], rows: list[Row], path: Path) -> None:
     """Figure 6: MER and mean slack of each stream over all frequencies, with the least and the greatest of a run."""
     pyplot = _pyplot()
     figure, panels = pyplot.subplots(2, 1, figsize=(9, 7), sharex=True)
@@ -66,18 +80,17 @@ def bars(runs: list[Run], path: Path) -> None:
     panels[1].set_xticks(np.arange(len(streams)), streams)
     panels[0].legend(ncol=3, fontsize=8)
     panels[0].set_title("all f, δ = 0.3; bars: least and greatest of a run")
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    _save(figure, rows, path)
 
 
-def lines(runs: list[Run], by: str, title: str, path: Path, *, what: str = "slack") -> None:
+def lines(runs: list[Run], by: str, title: str, rows: list[Row], path: Path, *, what: str = "slack") -> None:
     """Figures 7, 8, 10 and 11: MER and another figure by what varies, with the least and the greatest of a seed.
 
     Args:
         runs: those of the figure.
         by: the field that varies.
         title: above it.
+        rows: the paper's numbers.
         path: a PNG file.
         what: the field of the second panel.
     """
@@ -107,12 +120,10 @@ def lines(runs: list[Run], by: str, title: str, path: Path, *, what: str = "slac
     panels[0].legend(ncol=2, fontsize=8)
     panels[1].set_ylabel("mean slack, ms" if what == "slack" else "mean completion time, ms")
     panels[1].set_xlabel("f, ms" if by == "f" else "δ")
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    _save(figure, rows, path)
 
 
-def course(series: list[Series], changes: list[int], path: Path) -> None:
+def course(series: list[Series], changes: list[int], rows: list[Row], path: Path) -> None:
     """Figure 9: slack in the course of time, mean, least and greatest of 3,000 ms."""
     pyplot = _pyplot()
     figure, panels = pyplot.subplots(len(series), 1, figsize=(9, 2.6 * len(series)), sharex=True, sharey=True)
@@ -127,6 +138,4 @@ def course(series: list[Series], changes: list[int], path: Path) -> None:
         panel.legend(loc="upper right", fontsize=8)
     panels[0].set_title("f = 30 ms, δ = 0.1; dashed: the distributions change")
     panels[-1].set_xlabel("time, minutes")
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    _save(figure, rows, path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from benchmarks.figures.probslack.runs import (
     OURS,
     PAPER,
     PERIOD,
+    SILENCE,
+    WORDED,
     Run,
     Stream,
     policy_of,
@@ -167,6 +169,28 @@ class Evaluated:
 
 
 CHANGING = "changing"
+OUTAGES = (200, 1000, 3000)
+
+
+def outages() -> list[Run]:
+    """Stream BB, f = 30 ms, where nothing arrives for some time (`Run.f`, ms): what came out in it arrives at its end.
+
+    A source that is silent for longer than it ever was is taken to have nothing to say, by the paper and by us.
+    """
+    usual = synthetic("BB", np.random.default_rng((0, 1)), N_OUTAGE)
+    found = []
+    for length in OUTAGES:
+        begin = int(usual.generated[N_OUTAGE // 2])
+        held = (usual.generated >= begin) & (usual.generated < begin + length)
+        received = np.where(held, np.maximum(usual.received, begin + length), usual.received)
+        arrivals = Arrivals(usual.generated, np.maximum.accumulate(received))
+        for delta in (0.01, 0.1):
+            runs = Stream(arrivals, "outage", 0).runs((PAPER, OURS, SILENCE), 30, delta)
+            found += [replace(run, f=length) for run in runs]
+    return found
+
+
+N_OUTAGE = 20_000
 
 
 def evaluate(seeds: Sequence[int], n_overhead: int, tell: Tell) -> Evaluated:
@@ -206,9 +230,9 @@ def _task(task: tuple[str, int, bool, bool]) -> Evaluated:
         found.every.extend(stream.runs((BY_EVENT, IGNORE, AVERAGE, PAPER, OURS, ORACLE), f, 0.3))
     if name == "BB":
         for f in FREQUENCIES:
-            found.by_f.extend(stream.runs((BY_EVENT, IGNORE, *LEARNING, ORACLE), f, 0.1))
+            found.by_f.extend(stream.runs((BY_EVENT, IGNORE, *LEARNING, ORACLE, WORDED), f, 0.1))
         for delta in BUDGETS:
-            found.by_delta.extend(stream.runs((BY_EVENT, IGNORE, *LEARNING, ORACLE), 30, delta))
+            found.by_delta.extend(stream.runs((BY_EVENT, IGNORE, *LEARNING, ORACLE, WORDED), 30, delta))
     if tells_overhead:
         found.held.extend(_overhead(name, f, arrivals) for f in FREQUENCIES)
     return found

@@ -105,6 +105,24 @@ class MachineFunction:
         self.require_success(self._function(ctypes.byref(result), ctypes.byref(error), *words))
         return result.value
 
+    def bound(self, *arguments: Any) -> Callable[[], int]:
+        """It with its arguments, to be called several times: their words are found once.
+
+        Args:
+            arguments: see `__call__`; they are kept as long as what is returned.
+        """
+        words = self.words(*arguments)
+        result, error = _WORD(), _PLACE()
+        places = ctypes.byref(result), ctypes.byref(error)
+
+        def call() -> int:
+            self.require_success(self._function(*places, *words))
+            return result.value
+
+        called: Any = call
+        called.keeps = arguments
+        return called  # type: ignore[no-any-return]
+
     def words(self, *arguments: Any) -> list[int | None]:
         """The words of the calling convention for some arguments; see `__call__`."""
         words: list[int | None] = []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.load import closing_kernel
+from cepheid.compiler.machine_code import MachineFunction
 from cepheid.kernels import closing_layout as at
 from cepheid.ports.slack import Closing, Grid, Guard, Int64Array, Kind, SlackPolicy
 
@@ -169,7 +172,8 @@ class Closer:
         return self._run(nothing, nothing, nothing, now)
 
     def _run(self, sources: Int64Array, generated: Int64Array, received: Int64Array, limit: int) -> Closed:
-        state, kernel = self._state, closing_kernel()
+        state = self._state
+        kernel: Callable[[], int] | None = None
         events = np.concatenate((sources, generated, received))
         state[at.N_EVENTS], state[at.AT], state[at.STAGE], state[at.LIMIT] = len(sources), 0, 0, limit
         state[at.N_DONE] = n_seen = 0
@@ -178,7 +182,10 @@ class Closer:
         while True:
             if self._risks and len(self._lasts) < _ROWS * self.n_sources:
                 self._lasts = np.empty(_ROWS * self.n_sources, np.int64)
-            code = kernel(state, self._sources, self._edges, self._waits, events, self._missed, self._out, self._lasts)
+                kernel = None
+            if kernel is None:
+                kernel = self._kernel(events)
+            code = kernel()
             if code != at.ASK_WAIT:
                 self._drain(rows, risks)
             if code in (at.DONE, at.ASK_LEARN, at.ASK_RESET):
@@ -192,7 +199,9 @@ class Closer:
             if code == at.ASK_WAIT:
                 source, edge = int(state[at.ASKED]), int(state[at.ASKED_EDGE])
                 self._waits[source * self._width + edge] = self.policy.wait(source, edge)
-            elif code == at.ASK_LEARN:
+                continue
+            width = self._width
+            if code == at.ASK_LEARN:
                 self._learn(int(state[at.ASKED]))
             elif code == at.ASK_RESET:
                 state[at.SURPLUS] = 0
@@ -200,6 +209,13 @@ class Closer:
                 for source in range(self.n_sources):
                     if self._sources[source * at.SOURCE_FIELDS + at.LAST] != at.BEFORE:
                         self._learn(source)
+            if self._width != width:
+                kernel = None  # there are other arrays now
+
+    def _kernel(self, events: Int64Array) -> Callable[[], int]:
+        kernel = closing_kernel()
+        arrays = (self._state, self._sources, self._edges, self._waits, events, self._missed, self._out, self._lasts)
+        return kernel.bound(*arrays) if isinstance(kernel, MachineFunction) else partial(kernel, *arrays)
 
     @property
     def _width(self) -> int:
