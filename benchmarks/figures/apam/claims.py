@@ -9,9 +9,11 @@ from benchmarks.figures.apam.experiments import plan_text
 from benchmarks.figures.apam.measure import EAGER, Measurements, Point
 
 BEST_RATIO, LEAST_SHARE = 1.05, 0.8
-MOST_OVER_BEST, MOST_OVER_BETTER, LEAST_SHARE_OF_BETTER = 1.3, 1.1, 0.95
-"""The second bound is for so great a share of the points: where the latencies of eager and lazy cross, that of eager
-hangs on a few bursts, and which of the two is lower on the events that are measured is not known from those before."""
+MOST_OVER_BEST, MOST_OVER_BETTER, MOST_CONTESTED = 1.3, 1.1, 0.1
+"""Both bounds are for all points, and by the mean of all events, or else in a usual block of them. Where the latencies
+of eager and lazy cross, that of eager hangs on a burst in one block of ten: the mean and a usual block name different
+plans as the better one, and which of them it will be is not known from the events before. Such points are told, and
+they may be so great a share of all."""
 
 DRAINED_RATIO = 0.95
 REPLAY_RATIO, FEWEST_REPLAYED, FEWEST_REPLAYS = 2.0, 100, 4
@@ -37,12 +39,11 @@ def faults(found: Sequence[Measurements]) -> Iterator[str]:
         yield f"the chosen plan is within {BEST_RATIO - 1:.0%} of the best in {near:.0%} of the points only"
     for point in points:
         where = f"experiment {point.experiment} at {point.rate_per_s:,.0f} events/s: the chosen plan takes"
-        if (ratio := point.ratio(point.chosen)) > MOST_OVER_BEST:
-            yield f"{where} {ratio:.2f} times as long as the best one, {MOST_OVER_BEST} at most"
-    better = [point.ratio(point.chosen, EAGER, point.lazy) for point in points]
-    if (held := _share(better, MOST_OVER_BETTER)) < LEAST_SHARE_OF_BETTER:
-        most = f"{MOST_OVER_BETTER - 1:.0%}"
-        yield f"it is within {most} of the better of eager and lazy in {held:.0%} of the points only"
+        for what, most, ratio, usual in bounded(point):
+            if min(ratio, usual) > most:
+                yield f"{where} {ratio:.2f} times as long as {what}, {usual:.2f} in a usual block; {most} at most"
+    if (share := len(contested(points)) / len(points)) > MOST_CONTESTED:
+        yield f"at {share:.0%} of the points the plan is the right one in a usual block only"
     for point in (point for one in found for point in one.points if point.saturated):
         if point.drained_ratio < DRAINED_RATIO:
             yield f"experiment {point.experiment}, saturated: it drains at {point.drained_ratio:.2f} of the best rate"
@@ -58,6 +59,19 @@ def faults(found: Sequence[Measurements]) -> Iterator[str]:
     ahead = point.latencies[point.lazy].latency_s / point.latencies[point.chosen].latency_s
     if ahead < LEAST_AHEAD_OF_LAZY:
         yield f"experiment 2: at low rates it is {ahead:.2f} times ahead of lazy only"
+
+
+def bounded(point: Point) -> Iterator[tuple[str, float, float, float]]:
+    """What the chosen plan is compared with, how many times as long it may take, and takes: by the mean, usually."""
+    others = EAGER, point.lazy
+    yield "the best one", MOST_OVER_BEST, point.ratio(point.chosen), point.usual_ratio(point.chosen)
+    better = point.ratio(point.chosen, *others), point.usual_ratio(point.chosen, *others)
+    yield "the better of eager and lazy", MOST_OVER_BETTER, *better
+
+
+def contested(points: Sequence[Point]) -> list[Point]:
+    """The points at which a bound holds in a usual block, and by the mean of all events does not."""
+    return [point for point in points if any(usual <= most < ratio for _, most, ratio, usual in bounded(point))]
 
 
 def replay_ratios(found: Sequence[Measurements]) -> list[float]:
@@ -123,6 +137,10 @@ def summary(found: Sequence[Measurements]) -> Iterator[str]:
     yield _row("... within 5 %, share of points", "", f"{_share(best, BEST_RATIO):.0%}")
     yield _row("chosen over the better of eager and lazy, at worst", "1.00", f"{better[-1]:.2f}")
     yield _row("... within 10 %, share of points", "", f"{_share(better, MOST_OVER_BETTER):.0%}")
+    for point in contested(points):
+        usual = point.usual_ratio(point.chosen, EAGER, point.lazy)
+        where = f"contested: experiment {point.experiment} at {point.rate_per_s:,.0f} events/s, mean (usual)"
+        yield _row(where, "", f"{point.ratio(point.chosen, EAGER, point.lazy):.2f} ({usual:.2f})")
     if replays := replay_ratios(found):
         yield _row("replay in real time over virtual time, median", "", f"{median(replays):.2f}")
         yield _row("... of all replays", "", f"{min(replays):.2f} to {max(replays):.2f}")

@@ -55,6 +55,11 @@ class Point:
         compared = others or tuple(self.latencies)
         return self.latencies[plan].latency_s / min(self.latencies[other].latency_s for other in compared)
 
+    def usual_ratio(self, plan: str, *others: str) -> float:
+        """The same of a usual block of the events; see `queue.Latency.usual_s`."""
+        compared = others or tuple(self.latencies)
+        return self.latencies[plan].usual_s / min(self.latencies[other].usual_s for other in compared)
+
     @property
     def drained_ratio(self) -> float:
         """How fast the chosen plan is done with events, as a share of the fastest."""
@@ -82,7 +87,7 @@ class Measurements:
 
 def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     """Measure an experiment."""
-    n, n_times, seeds = (N_FIRST + 600_000, 3, range(3)) if quick else (N_FIRST + 1_500_000, 4, range(5))
+    n, n_times, seeds = (N_FIRST + 400_000, 3, range(3)) if quick else (N_FIRST + 1_500_000, 4, range(5))
     stream = prepared(experiment, n, seed=experiment.number)
     choice = Choice(stream)
     decision = choice.at(1_000.0, by_model=True)

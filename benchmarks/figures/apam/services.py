@@ -27,8 +27,9 @@ LEAD_NS = 2_000_000
 N_REPLAYS = 3
 """Of each event the least time of so many replays counts, as of services."""
 
-LATE_NS, SLOW_NS = 1_000, 20_000
-"""An event that is begun so long after it could be, or takes so much longer than was measured, was interrupted."""
+LATE_NS, SLOW_NS, SLOW = 1_000, 3_000, 2.0
+"""An event that is begun so long after it could be, or takes so much longer than so many times what was measured, was
+interrupted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,7 @@ def _replayed(prepared: Prepared, services: Services, arrivals_s: Floats) -> tup
     begun, done = times[::2], times[1::2]
     before = np.concatenate([arrivals[:1], done[:-1]])
     late = begun - np.maximum(arrivals, before) > LATE_NS
-    slow = done - begun > 1e9 * services.service_s + SLOW_NS
+    slow = done - begun > SLOW * 1e9 * services.service_s + SLOW_NS
     idle = before <= arrivals
     # An interruption disturbs all events until the queue is empty: those after it up to the next idle moment.
     number = np.arange(events.n)
