@@ -147,16 +147,35 @@ def test_state_is_refused_where_it_does_not_fit():
 def test_a_worker_keeps_the_matchers_that_it_used_last():
     warm = state.WarmStreams(most_bytes=2 * stream().n_bytes)
     first, second, third = stream(), stream(), stream()
-    warm.put(1, "a", first)
-    warm.put(2, "b", second)
-    assert warm.take(1, "a") is first
-    assert warm.take(1, "a") is None
-    warm.put(1, "a", first)
-    assert warm.take(2, "other") is None  # what Spark hands over is not what it was written to
-    warm.put(2, "b", second)
-    warm.put(3, "c", third)
+    warm.put(b"q", 1, "a", first)
+    warm.put(b"q", 2, "b", second)
+    assert warm.take(b"q", 1, "a") is first
+    assert warm.take(b"q", 1, "a") is None
+    warm.put(b"q", 1, "a", first)
+    assert warm.take(b"q", 2, "other") is None  # what Spark hands over is not what it was written to
+    warm.put(b"q", 2, "b", second)
+    warm.put(b"q", 3, "c", third)
     assert len(warm) == 2
-    assert warm.take(1, "a") is None
+    assert warm.take(b"q", 1, "a") is None
+
+
+def test_a_worker_forgets_a_matcher_whose_bucket_went_on_elsewhere():
+    warm, first, second, other = state.WarmStreams(), stream(), stream(), stream()
+    warm.begin(b"other", 1)
+    warm.put(b"other", 1, "o", other)
+    warm.begin(b"q", 7)
+    warm.put(b"q", 1, "a", first)
+    warm.put(b"q", 2, "b", second)
+    warm.begin(b"q", 9)  # bucket 2 may still be called here in this one
+    assert len(warm) == 3
+    assert warm.take(b"q", 1, "a") is first
+    warm.put(b"q", 1, "c", first)
+    warm.begin(b"q", 9)
+    assert len(warm) == 3
+    warm.begin(b"q", 10)  # it was not
+    assert warm.take(b"q", 2, "b") is None
+    assert warm.take(b"q", 1, "c") is first
+    assert warm.take(b"other", 1, "o") is other
 
 
 def test_rows_that_are_no_events_travel_with_those_that_are():

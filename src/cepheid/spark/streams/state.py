@@ -6,6 +6,8 @@ for which query they were written and how far the clock has come, and the snapsh
 
 A worker keeps the matchers that it has used last beside the tokens of the bytes that they were written to. One is
 used again where Spark hands over those very bytes; else, after a failure or on another worker, it is made of them.
+Spark gives a task to whichever worker is free, so a bucket goes from one to the next; what it leaves behind is
+forgotten as soon as the worker can tell that the bucket was called elsewhere.
 """
 
 from __future__ import annotations
@@ -109,7 +111,7 @@ def require_same(before: Mapping[str, str], now: Mapping[str, str]) -> None:
 
 
 class WarmStreams:
-    """The matchers that a worker has used last, by bucket."""
+    """The matchers that a worker has used last, by operator and bucket."""
 
     def __init__(self, most_bytes: int = WARM_BYTES) -> None:
         """Start empty.
@@ -118,21 +120,47 @@ class WarmStreams:
             most_bytes: how much they may hold together; those used longest ago are forgotten first.
         """
         self._most_bytes = most_bytes
-        self._kept: OrderedDict[object, tuple[str, Stream | Streams, int]] = OrderedDict()
+        self._kept: OrderedDict[tuple[bytes, int], _Warm] = OrderedDict()
+        self._batches: dict[bytes, int] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def take(self, bucket: object, token: str) -> Stream | Streams | None:
-        """Take out the matcher of a bucket; None where there is none whose state has this token."""
-        kept = self._kept.pop(bucket, None)
-        return kept[1] if kept is not None and kept[0] == token else None
+    def begin(self, run: bytes, batch: int) -> None:
+        """Hear of a micro-batch with packs, which go to all buckets: what is older than the one before is outdated.
 
-    def put(self, bucket: object, token: str, stream: Stream | Streams) -> None:
+        Args:
+            run: the operator.
+            batch: the number of the micro-batch.
+        """
+        before = self._batches.get(run)
+        if batch == before:
+            return
+        self._batches[run] = batch
+        # In the micro-batch before every bucket was called, here or elsewhere, and was written anew.
+        # After a failure an earlier one comes again; then the tokens tell what is of use.
+        if before is not None:
+            for key in [key for key, warm in self._kept.items() if key[0] == run and warm.batch < before]:
+                del self._kept[key]
+
+    def take(self, run: bytes, bucket: int, token: str) -> Stream | Streams | None:
+        """Take out the matcher of a bucket; None where there is none whose state has this token."""
+        kept = self._kept.pop((run, bucket), None)
+        return kept.stream if kept is not None and kept.token == token else None
+
+    def put(self, run: bytes, bucket: int, token: str, stream: Stream | Streams) -> None:
         """Keep a matcher for the next micro-batch."""
-        self._kept[bucket] = (token, stream, stream.n_bytes)
-        while sum(n_bytes for _, _, n_bytes in self._kept.values()) > self._most_bytes:
+        self._kept[run, bucket] = _Warm(token, stream, stream.n_bytes, self._batches.get(run, -1))
+        while sum(warm.n_bytes for warm in self._kept.values()) > self._most_bytes:
             self._kept.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class _Warm:
+    token: str
+    stream: Stream | Streams
+    n_bytes: int
+    batch: int
 
 
 WARM = WarmStreams()

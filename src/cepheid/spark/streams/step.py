@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
 from cepheid.engine.decided_plans import plans_table
 from cepheid.engine.outputs import HELD, LATE, MATCHES, PLANS, REJECTED, TIMED_OUT
@@ -35,6 +36,9 @@ from cepheid.spark.streams.closing import Closings, StreamSlack
 from cepheid.spark.streams.tagging import tagged_rows
 
 _log = logging.getLogger("cepheid.spark")
+
+_BATCH_ID = "streaming.sql.batchId"
+"""How Spark tells a task the number of its micro-batch."""
 
 HELD_COLUMNS = ("bucket", "n_late", "n_waiting", "n_partial_matches", "n_bytes")
 """The columns of the output `HELD`."""
@@ -97,7 +101,9 @@ class BucketStep:
         kept = state.read(group.get[0]) if group.exists else None
         if kept is not None:
             state.require_same(kept.asked, self.asked)
-        stream = self._stream(kept, (run, bucket))
+        if payloads and (batch := _batch_number()) is not None:
+            state.WARM.begin(run, batch)
+        stream = self._stream(kept, run, bucket)
         reported_ms = group.getCurrentWatermarkMs()
         closings = None if stream.watch is None else Closings(stream.watch)
         if closings is None:
@@ -130,7 +136,7 @@ class BucketStep:
         group.update((state.written(state.Kept(self.asked, token, clock, _snapshot(stream))),))
         if self.deadlines and not stream.is_empty:
             group.setTimeoutTimestamp(max(1, reported_ms))
-        state.WARM.put((run, bucket), token, stream)
+        state.WARM.put(run, bucket, token, stream)
         for name, table in found.items():
             if table is not None and table.num_rows and name in self.outputs:
                 yield from self._written(name, as_declared(table, self.outputs[name]))
@@ -156,8 +162,8 @@ class BucketStep:
         """Of the late events of this bucket those that count."""
         return n_late
 
-    def _stream(self, kept: state.Kept | None, bucket: object) -> Stream | Streams:
-        warm = None if kept is None else state.WARM.take(bucket, kept.token)
+    def _stream(self, kept: state.Kept | None, run: bytes, bucket: int) -> Stream | Streams:
+        warm = None if kept is None else state.WARM.take(run, bucket, kept.token)
         if warm is not None:
             return warm
         stream = self.new_stream()
@@ -242,6 +248,13 @@ class BucketStep:
             table = tagged_rows(name, table, self.tagged)
         for batch in table.combine_chunks().to_batches(max_chunksize=OUTPUT_BATCH_ROWS):
             yield bytes(batch.serialize())
+
+
+def _batch_number() -> int | None:
+    """The number of the micro-batch that this task is of; None outside of one."""
+    context = TaskContext.get()
+    said = None if context is None else context.getLocalProperty(_BATCH_ID)
+    return None if said is None else int(said)
 
 
 def _snapshot(stream: Stream | Streams) -> bytes:
