@@ -22,6 +22,7 @@ from cepheid.events.ingest import schema_of
 from cepheid.ports.pairs import Cells, Guard, Orders, Seen, Wanted
 from cepheid.spark.streams import packs, state
 from cepheid.spark.streams.buckets import labels
+from cepheid.spark.streams.clock import Heard
 from cepheid.spark.streams.step import BucketStep
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "stream_state" / "version_1.bin"
@@ -237,3 +238,22 @@ def test_a_policy_goes_with_the_state_from_worker_to_worker():
     assert [one.n_looks for one in made] == sorted({one.n_looks for one in made})
     assert [one.n_dropped for one in made] == sorted({one.n_dropped for one in made})
     assert rows(step_of()(b"none", 0, packed(TABLE), Group()), step)
+
+
+def test_a_worker_hears_of_its_micro_batches(monkeypatch: pytest.MonkeyPatch):
+    number = 0
+
+    class Context:
+        def getLocalProperty(self, key: str) -> str | None:
+            return str(number) if key == "streaming.sql.batchId" else None
+
+    warm = state.WarmStreams()
+    monkeypatch.setattr("cepheid.spark.streams.step.TaskContext.get", Context)
+    monkeypatch.setattr(state, "WARM", warm)
+    step, groups = step_of(), (Group(), Group())
+    nothing = [packs.pack(Heard((5,)), 0, None)]
+    for number, buckets in enumerate(((0, 1), (0,), (0,))):  # the second goes on in another worker
+        for bucket in buckets:
+            list(step(b"run", bucket, nothing, groups[bucket]))
+        assert len(warm) == (1 if number == 2 else 2)
+    assert warm.take(b"run", 1, state.read(groups[1].get[0]).token) is None
