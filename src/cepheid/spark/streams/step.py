@@ -101,8 +101,8 @@ class BucketStep:
         kept = state.read(group.get[0]) if group.exists else None
         if kept is not None:
             state.require_same(kept.asked, self.asked)
-        if payloads and (batch := _batch_number()) is not None:
-            state.WARM.begin(run, batch)
+        if payloads and (number := _batch_number()) is not None:
+            state.WARM.begin(run, number)
         stream = self._stream(kept, run, bucket)
         reported_ms = group.getCurrentWatermarkMs()
         closings = None if stream.watch is None else Closings(stream.watch)
