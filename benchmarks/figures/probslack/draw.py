@@ -48,9 +48,9 @@ def _save(figure: Any, rows: list[Row], path: Path) -> None:
     lines = [f"{'':<52}{'paper':>16}{PAPER:>24}{OURS:>20}"]
     lines += [f"{row.what.split('  ', 1)[1]:<52}{row.paper:>16}{row.printed:>24}{row.ours:>20}" for row in rows]
     width, height = figure.get_size_inches()
-    below = 0.14 * len(lines) + 0.15
+    below = 0.018 * width * len(lines) + 0.1
     figure.set_size_inches(width, height + below)
-    figure.text(0.01, 0.01, "\n".join(lines), family="monospace", fontsize=0.65 * width, va="bottom")
+    figure.text(0.01, 0.01, "\n".join(lines), family="monospace", fontsize=0.95 * width, va="bottom")
     figure.tight_layout(rect=(0, below / (height + below), 1, 1))
     figure.savefig(path, dpi=150)
     _pyplot().close(figure)
