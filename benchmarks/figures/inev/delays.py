@@ -33,6 +33,8 @@ PATTERN SEQ(A a, B b, C c, D d) WHERE a.k = b.k AND b.k = c.k AND c.k = d.k WITH
 RATES = {"A": 1.0, "B": 4.0, "C": 12.0, "D": 24.0}
 """Events of each type at each of its sources in a window."""
 N_KEYS = 10
+STEP_MS = 20
+"""How often a site looks at what has come."""
 SECONDS = 30
 
 
@@ -82,7 +84,11 @@ def delayed(delays_ms: tuple[int, ...]) -> list[Delayed]:
         for delay in delays_ms:
             hop = max(1, delay * 1_000)
             outcome = simulate(
-                graph, queries, trace, np.random.default_rng(0), SimulationSettings(hop_us=(hop, hop), step_us=20_000)
+                graph,
+                queries,
+                trace,
+                np.random.default_rng(0),
+                SimulationSettings(hop_us=(hop, hop), step_us=STEP_MS * 1_000),
             )
             medians[delay] = float(np.median(outcome.latency_us["q"])) / 1_000
             most[delay] = float(np.max(outcome.latency_us["q"])) / 1_000
