@@ -92,8 +92,9 @@ class _Listener(StreamingQueryListener):
 
     def __init__(self, told: Callable[[Progress], None]) -> None:
         self.run_id: str | None = None
-        self.last_batch = -1
         self._told = told
+        self._last_batch = -1
+        self._one_at_a_time = threading.Lock()
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """It is known already."""
@@ -101,9 +102,18 @@ class _Listener(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """A micro-batch is done and written down as such."""
         if str(event.progress.runId) == self.run_id:
-            progress = progress_of(json.loads(event.progress.json))
-            self._told(progress)
-            self.last_batch = progress.batch
+            self.tell(json.loads(event.progress.json))
+
+    def tell(self, said: Mapping[str, Any]) -> None:
+        """Tell of a micro-batch, unless it, or a later one, was told of before.
+
+        Args:
+            said: Spark's own report.
+        """
+        with self._one_at_a_time:
+            if said["batchId"] > self._last_batch:
+                self._told(progress_of(said))
+                self._last_batch = said["batchId"]
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """There was nothing to do."""
@@ -187,6 +197,9 @@ class StreamRun:
             raise self._failure or in_words(error) from error
         finally:
             self._session.streams.removeListener(self._listener)
+            # Spark tells listeners when it comes to it, perhaps after the end.
+            for progress in self._query.recentProgress:
+                self._listener.tell(json.loads(progress.json))
 
     def _is_between_batches(self) -> bool:
         """Nothing of a batch has been written that is not written down as done."""
