@@ -62,9 +62,9 @@ class Done:
 
 
 def run_of(name: str, *paths: str, without: Sequence[str] = ()) -> Part:
-    """A part that is a run of pytest."""
+    """A part that is a run of pytest, which tells what took the longest."""
     ignored = [word for path in without for word in ("--ignore", path)]
-    return Part(name, (PYTHON, "-m", "pytest", *paths, *ignored))
+    return Part(name, (PYTHON, "-m", "pytest", "--durations=12", "--durations-min=5", *paths, *ignored))
 
 
 def figure(paper: str) -> Part:
