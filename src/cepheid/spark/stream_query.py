@@ -26,6 +26,9 @@ from cepheid.spark.stream_failures import explained, in_words
 LONGEST_STOP_S = 30.0
 """Seconds in which a batch that has begun after a stop was asked for waits to be interrupted."""
 
+LONGEST_TELLING_S = 10.0
+"""Seconds after the end of a query in which Spark's listener may still hear of it."""
+
 _LOOK_S = 0.5
 _STOPPED = "py4j.protocol.Py4JJavaError: An error occurred while calling count: java.lang.InterruptedException: stop"
 _BEFORE_ALL = "1970-01-01T00:00:00.000Z"
@@ -92,6 +95,7 @@ class _Listener(StreamingQueryListener):
 
     def __init__(self, told: Callable[[Progress], None]) -> None:
         self.run_id: str | None = None
+        self.heard_of_the_end = threading.Event()
         self._told = told
         self._last_batch = -1
         self._one_at_a_time = threading.Lock()
@@ -119,7 +123,9 @@ class _Listener(StreamingQueryListener):
         """There was nothing to do."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Who waits for the query sees that."""
+        """It is the last that is told of a query."""
+        if str(event.runId) == self.run_id:
+            self.heard_of_the_end.set()
 
 
 class StreamRun:
@@ -196,8 +202,10 @@ class StreamRun:
         except StreamingQueryException as error:
             raise self._failure or in_words(error) from error
         finally:
+            # Spark tells listeners when it comes to it, perhaps after the end: or else when this process has gone, and
+            # then it says at length that nobody listens.
+            self._listener.heard_of_the_end.wait(LONGEST_TELLING_S)
             self._session.streams.removeListener(self._listener)
-            # Spark tells listeners when it comes to it, perhaps after the end.
             for progress in self._query.recentProgress:
                 self._listener.tell(json.loads(progress.json))
 
