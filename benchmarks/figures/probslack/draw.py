@@ -45,8 +45,8 @@ def _pyplot() -> Any:
 
 def _save(figure: Any, rows: list[Row], path: Path) -> None:
     """Write a figure, and below it the paper's numbers beside ours."""
-    lines = [f"{'':<52}{'paper':>16}{PAPER:>24}{OURS:>20}"]
-    lines += [f"{row.what.split('  ', 1)[1]:<52}{row.paper:>16}{row.printed:>24}{row.ours:>20}" for row in rows]
+    lines = [f"{'':<52}{'paper':>16}{PAPER:>26}{OURS:>28}"]
+    lines += [f"{row.what.split('  ', 1)[1]:<52}{row.paper:>16}{row.printed:>26}{row.ours:>28}" for row in rows]
     width, height = figure.get_size_inches()
     below = 0.018 * width * len(lines) + 0.1
     figure.set_size_inches(width, height + below)
