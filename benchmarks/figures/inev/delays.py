@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from cepheid.events.schema import Schema
-from cepheid.events.types import INT, TEXT, TIMESTAMP
+from benchmarks.figures.inev.engines import SCHEMA
 from cepheid.language.bind import bind
 from cepheid.language.parser import parse
 from cepheid.network.cost import centralized_graph, latency
@@ -21,12 +20,6 @@ from cepheid.network.queries import Selectivities, Workload
 from cepheid.simulation.network import SimulationSettings, simulate
 from cepheid.simulation.network_trace import Trace, read_trace
 
-SCHEMA = Schema(
-    {"time": TIMESTAMP, "type": TEXT, "site": INT, "number": INT, "k": INT},
-    time="time",
-    type="type",
-    order=("site", "number"),
-)
 QUERY = """
 PATTERN SEQ(A a, B b, C c, D d) WHERE a.k = b.k AND b.k = c.k AND c.k = d.k WITHIN 10 s POLICY any
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -14,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from benchmarks.figures.cores import workers
 from cepheid.network.baselines import push_pull
 from cepheid.network.cost import lower_bound
 from cepheid.network.generate import (
@@ -76,7 +76,7 @@ def drawn(
 
 def each(run: Callable[..., T], seeds: Sequence[int], *given: object) -> list[T]:
     """One experiment with each seed, on all cores: ``run(seed, *given)``, in the order of the seeds."""
-    return list(_workers().map(partial(_run, run, given), seeds))
+    return list(_pool().map(partial(_run, run, given), seeds))
 
 
 def _run(run: Callable[..., T], given: tuple[object, ...], seed: int) -> T:
@@ -84,8 +84,8 @@ def _run(run: Callable[..., T], given: tuple[object, ...], seed: int) -> T:
 
 
 @cache
-def _workers() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(os.cpu_count())
+def _pool() -> ProcessPoolExecutor:
+    return workers()
 
 
 @dataclass(frozen=True)

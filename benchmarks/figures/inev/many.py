@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from benchmarks.figures.inev import case_studies, draw
@@ -43,7 +45,14 @@ class Evaluation(SingleQueries):
             self._workloads(part, name, values, (5, 10), settings)
         self._conflicts()
 
-    def _workloads(self, part, name, values, sizes, settings) -> None:  # type: ignore[no-untyped-def]
+    def _workloads(
+        self,
+        part: str,
+        name: str,
+        values: Sequence[float],
+        sizes: Sequence[int],
+        settings: Callable[[float], NetworkSettings],
+    ) -> None:
         found = []
         for n_queries in sizes:
             line = Series(f"{n_queries} queries, {len(self.runs(n_queries))} runs")

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.figures.cores import Tell
 from benchmarks.figures.probslack import claims, compared, draw, experiments, on_spark, umts
-from benchmarks.figures.probslack.cores import Tell
 from benchmarks.figures.probslack.runs import OURS, PAPER
 from cepheid.errors import SetupError
 from cepheid.spark.session import check_java

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.figures.probslack.cores import Tell, on_all_cores
+from benchmarks.figures.cores import Tell, on_all_cores
 from benchmarks.figures.probslack.runs import (
     AVERAGE,
     BY_EVENT,

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from benchmarks.figures.probslack.cores import Tell
+from benchmarks.figures.cores import Tell
 from benchmarks.figures.probslack.runs import AVERAGE, BY_EVENT, IGNORE, OURS, Run
 from benchmarks.figures.probslack.umts import FILE, PERIOD, WARM_UP, data_folder
 from cepheid.policies.slack.settings import Slack

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.figures.probslack.cores import Tell, on_all_cores
+from benchmarks.figures.cores import Tell, on_all_cores
 from benchmarks.figures.probslack.experiments import BUDGETS
 from benchmarks.figures.probslack.runs import AVERAGE, BY_EVENT, IGNORE, LEARNING, ORACLE, Run, Stream
 from cepheid.simulation.late_arrivals import Arrivals

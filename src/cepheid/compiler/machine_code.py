@@ -15,7 +15,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -111,17 +111,15 @@ class MachineFunction:
         Args:
             arguments: see `__call__`; they are kept as long as what is returned.
         """
-        words = self.words(*arguments)
         result, error = _WORD(), _PLACE()
-        places = ctypes.byref(result), ctypes.byref(error)
+        words = (ctypes.byref(result), ctypes.byref(error), *self.words(*arguments))
+        return partial(self._again, result, words, arguments)
 
-        def call() -> int:
-            self.require_success(self._function(*places, *words))
-            return result.value
-
-        called: Any = call
-        called.keeps = arguments
-        return called  # type: ignore[no-any-return]
+    def _again(self, result: Any, words: tuple[Any, ...], held: tuple[Any, ...]) -> int:
+        # What the words point to lies in `held`, which is not read.
+        self.require_success(self._function(*words))
+        value: int = result.value
+        return value
 
     def words(self, *arguments: Any) -> list[int | None]:
         """The words of the calling convention for some arguments; see `__call__`."""

@@ -13,6 +13,13 @@ Task = TypeVar("Task")
 Found = TypeVar("Found")
 
 
+def workers(most: int | None = None) -> ProcessPoolExecutor:
+    """A process for each core that may be used, and no more than so many."""
+    n_cores = len(os.sched_getaffinity(0))
+    n_workers = n_cores if most is None else min(n_cores, most)
+    return ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn"))
+
+
 def on_all_cores(
     function: Callable[[Task], Found], tasks: Sequence[Task], tell: Tell, names: Sequence[str]
 ) -> list[Found]:
@@ -24,9 +31,8 @@ def on_all_cores(
         tell: of what is done.
         names: of the tasks, told as they are done.
     """
-    n_workers = min(len(os.sched_getaffinity(0)), len(tasks))
     found = []
-    with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
+    with workers(len(tasks)) as pool:
         for name, one in zip(names, pool.map(function, tasks), strict=True):
             found.append(one)
             tell(name)
