@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.figures.apam.experiments import EXPERIMENTS, Prepared, prepared
-from benchmarks.figures.apam.services import Floats, Services, measured
+from benchmarks.figures.apam.services import Floats, Services, measured_on
 from cepheid.engine import calibration
 from cepheid.engine.carried import CarriedSession
 from cepheid.engine.sampling import MOST_RECENT, Sampler
@@ -59,7 +59,7 @@ def jump(*, quick: bool) -> Jump:
     n = 240_000 if quick else 360_000
     stream = prepared(EXPERIMENTS[2], n, seed=7)
     lazy = "/D C B A"
-    services = measured(stream, ("eager", lazy), 2)
+    services = measured_on(stream, ("eager", lazy), 2)
     fast_per_s = FAST_UTILIZATION / services["eager"].mean_s
     third = n // 3
     gaps = np.random.default_rng(3).exponential(1 / fast_per_s, n)

@@ -3,57 +3,80 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.figures.apam.services import Floats, Services
 from cepheid.stats.queueing import waits_s
 
 BLOCK = 100_000
-"""Events of a block: as many as plans are tried on."""
+"""Events of a block: fifty windows, so that one has little to do with the next."""
+
+N_SEEDS = 2
+"""Arrival processes that are played through: how long events wait hangs on the services far more than on arrivals."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Latency:
     """What events that end a match wait and are served, on average, in seconds.
 
     Attributes:
         waiting_s, service_s: E[QWT_TFE] and E[ST_TFE].
         utilization: of all events: arrival rate times mean service time.
-        usual_s: the latency in a usual block of the events: the median of the means of all blocks.
+        sums_s, counts: of each block of the events, their latencies together, and how many they are.
     """
 
     waiting_s: float
     service_s: float
     utilization: float
-    usual_s: float
+    sums_s: Floats
+    counts: Floats
 
     @property
     def latency_s(self) -> float:
         """E[L]."""
         return self.waiting_s + self.service_s
 
+    def without_each_block_s(self) -> Floats:
+        """The latency of all blocks but one, for each."""
+        left: Floats = (self.sums_s.sum() - self.sums_s) / (self.counts.sum() - self.counts)
+        return left
+
+
+@lru_cache(N_SEEDS + 1)
+def _arrivals(n: int, seed: int) -> Floats:
+    return np.cumsum(np.random.default_rng(seed).exponential(1.0, n))
+
 
 def arrivals(n: int, rate_per_s: float, seed: int) -> Floats:
     """Times of arrival of a Poisson process, in seconds. The same seed gives the same process, faster or slower."""
-    times: Floats = np.cumsum(np.random.default_rng(seed).exponential(1.0, n)) / rate_per_s
-    return times
+    return _arrivals(n, seed) / rate_per_s
 
 
-def counted(services: Services) -> NDArray[np.bool_]:
-    """The events whose latency counts: those that end a match, after the first ones, by which the plan is chosen."""
-    found = services.ends.copy()
-    found[: services.n_warm] = False
-    return found
-
-
-def latency(services: Services, rate_per_s: float, seeds: range) -> Latency:
-    """The latency over several arrival processes; the first events of the stream warm up."""
-    which = counted(services)
+def latency(services: Services, rate_per_s: float) -> Latency:
+    """The latency over some arrival processes."""
+    which = services.ends & services.late
     n = len(services.service_s)
-    waits = np.mean([waits_s(services.service_s, arrivals(n, rate_per_s, seed))[which] for seed in seeds], axis=0)
+    waits = np.zeros(np.count_nonzero(which))
+    for seed in range(N_SEEDS):
+        waits += waits_s(services.service_s, arrivals(n, rate_per_s, seed))[which] / N_SEEDS
     taken = services.service_s[which]
-    blocks = (np.flatnonzero(which) - services.n_warm) // BLOCK
-    means = [(waits + taken)[blocks == block].mean() for block in np.unique(blocks)]
-    return Latency(float(waits.mean()), float(taken.mean()), rate_per_s * services.mean_s, float(np.median(means)))
+    block = np.flatnonzero(which) // BLOCK
+    sums, counts = np.bincount(block, waits + taken).astype(np.float64), np.bincount(block).astype(np.float64)
+    return Latency(float(waits.mean()), float(taken.mean()), rate_per_s * services.mean_s, sums, counts)
+
+
+def ratio_between(one: Latency, others: list[Latency]) -> tuple[float, float]:
+    """The ratio of a latency and the least of some others, less and more two standard errors.
+
+    By leaving out one block after the other (the jackknife), of the logarithm. The same blocks are left out of all
+    plans: a burst is one to most of them. The mean of endless streams lies in between in 95 of 100 cases where no block
+    stands out; of twenty blocks whose latencies are squares of exponential ones, in 80.
+    """
+    least = np.min([other.without_each_block_s() for other in others], axis=0)
+    logs = np.log(one.without_each_block_s() / least)
+    n = len(logs)
+    off = 2 * float(np.sqrt((n - 1) / n * np.square(logs - logs.mean()).sum()))
+    middle = float(np.log(one.latency_s / min(other.latency_s for other in others)))
+    return float(np.exp(middle - off)), float(np.exp(middle + off))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.figures.apam.experiments import N_FIRST, Prepared
+from benchmarks.figures.apam.experiments import Experiment, Prepared, prepared
 from cepheid.compiler.columns import events_of
 from cepheid.engine.session import prepare
 from cepheid.engine.trials import paced, trial
@@ -18,8 +18,15 @@ from cepheid.plan.evaluation import asked_for
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FAR, N_SHORT, N_SHORT_WARM, N_SHORT_TIMES = 5.0, 50_000, 10_000, 2
-"""See `measured`; of so many first events, the first ones warm up, and so many runs count."""
+PART, N_WARM = 500_000, 4_000
+"""Services are measured on streams of so many events, each made up from a seed of its own; the first ones of each,
+which find the window not full, do not count."""
+
+FAR, N_SHORT = 5.0, 50_000
+"""See `measured`."""
+
+N_TIMES = 2
+"""Of each event the least time of so many runs counts."""
 
 LEAD_NS = 2_000_000
 """A replay begins so much after it is asked for."""
@@ -34,69 +41,92 @@ interrupted."""
 
 @dataclass(frozen=True, eq=False)
 class Services:
-    """Service times under a plan.
+    """Service times under a plan, of streams one after the other.
 
     Attributes:
         plan: the plan.
         service_s: of each event; shape (n,).
         ends: which events end a match (true final events); shape (n,).
         final: which events are of the type that may; shape (n,).
-        n_warm: the first events, which do not count.
     """
 
     plan: str
     service_s: Floats
     ends: NDArray[np.bool_]
     final: NDArray[np.bool_]
-    n_warm: int = N_FIRST
+
+    @property
+    def late(self) -> NDArray[np.bool_]:
+        """Which events found the window full; shape (n,)."""
+        return np.arange(len(self.service_s)) % PART >= N_WARM
 
     @property
     def mean_s(self) -> float:
-        """Of an event after the first ones, by which the plan is chosen: 1 / μ."""
-        return float(self.service_s[self.n_warm :].mean())
+        """Of an event that found the window full: 1 / μ."""
+        return float(self.service_s[self.late].mean())
 
     def first(self, n: int) -> Services:
         """Those of the first events."""
-        return Services(self.plan, self.service_s[:n], self.ends[:n], self.final[:n], N_SHORT_WARM)
+        return Services(self.plan, self.service_s[:n], self.ends[:n], self.final[:n])
 
     @property
     def ending_s(self) -> float:
         """The same of one that ends a match."""
-        late, ends = self.service_s[self.n_warm :], self.ends[self.n_warm :]
-        return float(late[ends].mean()) if ends.any() else float(late[self.final[self.n_warm :]].mean())
+        which = self.late & self.ends
+        return float(self.service_s[which if which.any() else self.late & self.final].mean())
 
 
-def measured(prepared: Prepared, plans: Sequence[str], n_times: int) -> dict[str, Services]:
+def part(experiment: Experiment, number: int) -> Prepared:
+    """One of the streams on which services are measured; none of them is the one by which the plan is chosen."""
+    return prepared(experiment, PART, seed=100 * experiment.number + number)
+
+
+def measured(experiment: Experiment, plans: Sequence[str], n_parts: int) -> dict[str, Services]:
     """Service times of each plan: of each event the least over some runs, less what it takes to read the clock.
 
     The least, as in any run the system may let another process run for milliseconds, which is many services, or slow
     the whole run down by half. The plans take turns, so that where the machine is slow for a while, it is so for all of
-    them. What is out of the question by the first events that count (`FAR` times the best in the time of an event, and
-    of one that ends a match) is measured on these alone.
+    them. What is out of the question by some events of the first stream (`FAR` times the best in the time of an event,
+    and of one that ends a match) is measured on these alone.
     """
-    found = {plan: one.first(N_SHORT) for plan, one in _measured(prepared.first(N_SHORT), plans, N_SHORT_TIMES).items()}
+    found = measured_on(part(experiment, 0).first(N_SHORT), plans, 1)
     least = min(one.mean_s for one in found.values()), min(one.ending_s for one in found.values())
-    far = [plan for plan, one in found.items() if one.mean_s > FAR * least[0] and one.ending_s > FAR * least[1]]
-    return found | _measured(prepared, [plan for plan in plans if plan not in far], n_times)
+    near = [plan for plan, one in found.items() if one.mean_s <= FAR * least[0] or one.ending_s <= FAR * least[1]]
+    return found | measured_in_full(experiment, near, n_parts)
 
 
-def _measured(prepared: Prepared, plans: Sequence[str], n_times: int) -> dict[str, Services]:
-    compiled = {plan: prepare(prepared.bound, evaluation=asked_for(prepared.bound, plan)) for plan in plans}
+def measured_in_full(experiment: Experiment, plans: Sequence[str], n_parts: int) -> dict[str, Services]:
+    """The same on all streams, of whichever plans."""
+    parts = [measured_on(part(experiment, number), plans, N_TIMES) for number in range(n_parts)]
+    return {
+        plan: Services(
+            plan,
+            np.concatenate([one[plan].service_s for one in parts]),
+            np.concatenate([one[plan].ends for one in parts]),
+            np.concatenate([one[plan].final for one in parts]),
+        )
+        for plan in plans
+    }
+
+
+def measured_on(stream: Prepared, plans: Sequence[str], n_times: int) -> dict[str, Services]:
+    """Service times of each plan on one stream, the least of some runs."""
+    compiled = {plan: prepare(stream.bound, evaluation=asked_for(stream.bound, plan)) for plan in plans}
     found: dict[str, Services] = {}
     for _ in range(n_times):
         for plan in plans:
-            run = trial(compiled[plan], prepared.batch)
+            run = trial(compiled[plan], stream.batch)
             assert run is not None
             before = found[plan].service_s if plan in found else run.services_s
             found[plan] = Services(plan, np.minimum(before, run.services_s), run.ends, run.final)
     return found
 
 
-def replayed(prepared: Prepared, services: Services, arrivals_s: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def replayed(stream: Prepared, services: Services, arrivals_s: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """A replay in real time, some times over.
 
     Args:
-        prepared: the events.
+        stream: the events.
         services: under the plan that is replayed.
         arrivals_s: when each event arrives.
 
@@ -105,15 +135,15 @@ def replayed(prepared: Prepared, services: Services, arrivals_s: Floats) -> tupl
         those between whose arrival and end, and that of all others that they wait for, the system let no other process
         run in one of the replays.
     """
-    runs = [_replayed(prepared, services, arrivals_s) for _ in range(N_REPLAYS)]
+    runs = [_replayed(stream, services, arrivals_s) for _ in range(N_REPLAYS)]
     # An interruption of some microseconds is no service, and looks like one; it hardly hits an event in every replay.
     taken = np.min([np.where(undisturbed, times, np.inf) for times, undisturbed in runs], axis=0)
     return taken, np.isfinite(taken)
 
 
-def _replayed(prepared: Prepared, services: Services, arrivals_s: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    compiled = prepare(prepared.bound, evaluation=asked_for(prepared.bound, services.plan))
-    events = events_of(compiled, prepared.batch)
+def _replayed(stream: Prepared, services: Services, arrivals_s: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    compiled = prepare(stream.bound, evaluation=asked_for(stream.bound, services.plan))
+    events = events_of(compiled, stream.batch)
     arrivals = (arrivals_s * 1e9).astype(np.int64) + (time.perf_counter_ns() + LEAD_NS)
     run = paced(compiled, events, arrivals)
     assert run is not None

@@ -32,16 +32,16 @@ MOST_RECENT = 100_000
 MOST_EVENTS = 4_096
 """Events of one sample: the last ones that came, or some of all where they come in one batch."""
 
-SHARE_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 / 1024, 512, 2_048
+SHARE_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 1 / 4096, 512, 2_048
 """Of a bounded input, on which nothing is tried, a sample is such a share, and has so many at least and at most: a
 plan is chosen but once, and what that takes must not be seen beside what the whole takes."""
 
 RUN = 16
 """Of a large batch, so many events in a row are taken at a time: events that lie beside each other are read faster."""
 
-N_COMBINATIONS_AN_EVENT = 8
-"""Combinations of events that are drawn for each condition, for each event that a sample may have; those in the order
-of the pattern are looked at."""
+N_COMBINATIONS_AN_EVENT, N_AT_ONCE_AN_EVENT = 8, 4
+"""Combinations of events that are drawn for each condition, for each event that a sample may have, of a stream and of a
+bounded input; those in the order of the pattern are looked at."""
 
 MOST_CALLS = 64
 """Combinations on which a registered function is called."""
@@ -191,7 +191,8 @@ class Sampler:
 
     def _combinations(self, events: list[Int64Array], *, few: bool) -> list[Int64Array]:
         """Events of some variables, one of each, in the order of the pattern; all have the same number of rows."""
-        n = N_COMBINATIONS_AN_EVENT * self._most_events if all(len(found) for found in events) else 0
+        an_event = N_COMBINATIONS_AN_EVENT if self._tries else N_AT_ONCE_AN_EVENT
+        n = an_event * self._most_events if all(len(found) for found in events) else 0
         # Drawn one by one: all pairs of a few events would say more of these events than of the stream.
         rows = [found[self._random.integers(0, max(len(found), 1), n, np.int32)] for found in events]
         in_order = np.ones(len(rows[0]), np.bool_)

@@ -11,16 +11,7 @@ import pytest
 
 from cepheid.errors import SetupError
 from cepheid.policies.evaluation import adaptive
-from cepheid.policies.evaluation.adaptive import (
-    FEWEST_ROUNDS,
-    MOST_ROUNDS,
-    AdaptiveEvaluation,
-    Options,
-    estimates_of,
-    in_turns,
-    shortlist,
-    tried,
-)
+from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation, Options, estimates_of
 from cepheid.policies.evaluation.cost_model import Estimate
 from cepheid.policies.evaluation.fitting import fitted, least_squares_from_zero, plan_of, workload_of
 from cepheid.policies.evaluation.indexed_joins import (
@@ -32,6 +23,14 @@ from cepheid.policies.evaluation.indexed_joins import (
     work_of,
 )
 from cepheid.policies.evaluation.plans import Plan
+from cepheid.policies.evaluation.trying import (
+    FEWEST_ROUNDS,
+    MOST_ROUNDS,
+    in_turns,
+    played,
+    shortlist,
+    tried,
+)
 from cepheid.policies.evaluation.workload import Condition, Workload
 from cepheid.ports.calibration import Measured
 from cepheid.ports.evaluation import Form, Pattern, Sampled, Trial
@@ -390,10 +389,12 @@ def test_each_run_of_a_trial_begins_with_an_empty_window():
     """The first events of each run find little to do; those of the second run do not follow on those of the first."""
     one = estimates_of(policy_after(sampled(1, 1, 500)).workload(), MODEL)[0]
     run = np.concatenate([np.full(100, 1e-6), np.full(300, 5e-4)])
-    found = tried(one, replace(trial_of(np.tile(run, 3)), n_runs=3), 100)
+    found = tried(one, [played(replace(trial_of(np.tile(run, 3)), n_runs=3), 1.0, 100, 0)])
     assert found.mean_service_s == pytest.approx(5e-4)
     assert found.deviation_s == pytest.approx(0.0, abs=1e-12)
-    short = tried(one, replace(trial_of(np.tile(run[:150], 2)), n_runs=2), 10_000)  # half of each is warm at most
+    short = tried(
+        one, [played(replace(trial_of(np.tile(run[:150], 2)), n_runs=2), 1.0, 10_000, 0)]
+    )  # half of each is warm at most
     assert short.mean_service_s == pytest.approx((25 * 1e-6 + 50 * 5e-4) / 75)
 
 

@@ -8,10 +8,9 @@ hysteresis, and a limit on the time that choosing itself may take.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,9 @@ from cepheid.policies.evaluation.fitting import machine_model
 from cepheid.policies.evaluation.indexed_joins import IndexedJoins
 from cepheid.policies.evaluation.matching_order import MOST_EXACT, greedy_order, matching_order, optimal_order
 from cepheid.policies.evaluation.plans import Plan, candidates
+from cepheid.policies.evaluation.trying import Evidence, in_turns, shortlist
 from cepheid.policies.evaluation.workload import Condition, Loop, Workload
-from cepheid.ports.evaluation import Decision, Measure, Pattern, PlanEstimate, Sampled, Trial
-from cepheid.stats.queueing import utilization, waits_s
+from cepheid.ports.evaluation import Decision, Measure, Pattern, PlanEstimate, Sampled
 from cepheid.stats.sliding import SlidingSums, share
 
 N_PERIODS = 10
@@ -43,26 +42,6 @@ so many events."""
 
 WINDOWS_TRIED = 4
 """Plans are tried on the last events where these are so many windows, at least."""
-
-NEAR, FAR, MOST_TRIED = 3.0, 10.0, 4
-"""Tried are plans that the cost model takes for so many times as slow as the best, at most; the running one, too,
-unless it takes it for `FAR` times as slow; and of all these, so many."""
-
-IDLE = 0.05
-"""Up to such a utilization of the best plan, its events hardly wait, and plans whose last events are served late cannot
-be better; beyond, how long they wait is what the cost model knows least, so that service times alone tell what is near.
-"""
-
-FEWEST_ENDS = 20
-"""Events that end a match in a trial, from which on latency is that of these; else it is that of all that might."""
-
-FEWEST_ROUNDS, MOST_ROUNDS, AGREE = 2, 4, 1.1
-"""Plans are tried in turns, and of each event the least time counts: another process may run during an event, and may
-slow a whole run down by half. Rounds end when the two fastest runs of each plan take nearly the same; so many at most.
-"""
-
-N_PLAYED = 5
-"""Times that the arrivals of a trial are played through."""
 
 MOST_WAITED = 100_000
 """Where plans were tried before a snapshot, so many events are waited for until they can be tried again."""
@@ -131,6 +110,7 @@ class AdaptiveEvaluation:
         self._since_choice = 0.0
         self._chosen = False
         self._has_tried = False
+        self._evidence = Evidence()
         self._n_waited: int | None = None
         self._elapsed_us = 0
         self._began_s = self._options.clock()
@@ -180,6 +160,7 @@ class AdaptiveEvaluation:
         held = [count for pair in (*sampled.held, *((sampled.same,) if sampled.same else ())) for count in pair]
         if self._jumps(n, elapsed_us):
             self._rates, self._n_since_jump = SlidingSums(self.between), 0
+            self._evidence.clear()
             self._n_waited, self._jumped = None, True
         if self._n_waited is not None:
             self._n_waited += sampled.n_events
@@ -267,6 +248,7 @@ class AdaptiveEvaluation:
         }
         tried = self._tried(workload, by_text, sampled, current)
         self._has_tried = bool(tried)
+        by_text |= tried
         running = by_text.get(current)
         compared = list((tried or by_text).values())
         chosen = self._options.hysteresis.choose(compared, None if running is None else running.plan)
@@ -274,7 +256,7 @@ class AdaptiveEvaluation:
             time_us=sampled.until_us,
             before=current,
             plan=text_of(workload, chosen.plan),
-            estimates=tuple(_told(text, tried.get(text, one), text in tried) for text, one in by_text.items()),
+            estimates=tuple(_told(text, one, text in tried) for text, one in by_text.items()),
             rates_per_s={name: workload.rates_per_s[name] for name in workload.variables},
             selectivities=tuple(one.selectivity for one in workload.conditions),
         )
@@ -292,14 +274,15 @@ class AdaptiveEvaluation:
         n_alike = sampled.n_recent if self._counts_events else min(sampled.n_recent, self._n_since_jump)
         if self._pattern.at_once or sampled.trial is None or n_alike < WINDOWS_TRIED * in_window:
             return {}
-        names = shortlist(estimates, current)
+        rate = workload.arrival_rate_per_s
+        names = self._evidence.names() if self._evidence.goes_on(rate, current) else shortlist(estimates, current)
         if names == [current]:  # a trial of what runs, with nothing to be compared with, would be for nothing
             return {}
         began_s = self._options.clock()
         trials = in_turns(sampled.trial, names)
         if trials is None:
             return {}
-        found = {text: tried(estimates[text], trial, round(in_window)) for text, trial in trials.items()}
+        found = self._evidence.add(estimates, trials, round(in_window))
         self._tried_s += max(self._options.clock() - began_s, 0.0)
         return found
 
@@ -376,82 +359,6 @@ def estimates_of(workload: Workload, model: IndexedJoins, *, at_once: bool = Fal
 def text_of(workload: Workload, plan: Plan) -> str:
     """A plan as `cepheid.Settings` takes it."""
     return str(plan) if any(name != workload.final for name in plan.lazy) else EAGER
-
-
-def shortlist(estimates: Mapping[str, Estimate], current: str) -> list[str]:
-    """The plans of which trials are made: the best by latency and by service rate, the one that runs, and near ones.
-
-    Args:
-        estimates: by the cost model.
-        current: the plan that runs.
-    """
-    latency = {text: one.waiting_s + one.final_service_s for text, one in estimates.items()}
-    service = {text: one.mean_service_s for text, one in estimates.items()}
-    least = (min(latency.values()), min(service.values()))
-    idle = min(estimates.values(), key=lambda one: one.waiting_s + one.final_service_s).utilization <= IDLE
-    near = [text for text in estimates if service[text] <= NEAR * least[1]]
-    if idle:
-        near = [text for text in near if latency[text] <= NEAR * least[0]]
-    first = [min(latency, key=latency.__getitem__), min(service, key=service.__getitem__)]
-    running = [current] if current in estimates and service[current] <= FAR * least[1] else []
-    ordered = sorted(near, key=(latency if idle else service).__getitem__)
-    return list(dict.fromkeys([*first, *running, *ordered]))[:MOST_TRIED]
-
-
-def in_turns(trial: Callable[[str], Trial | None], names: Sequence[str]) -> dict[str, Trial] | None:
-    """What plans take in a few rounds, in each of which every plan is tried once; None where one cannot be tried.
-
-    Args:
-        trial: runs a plan once.
-        names: the plans, as `Settings` takes them.
-    """
-    found: dict[str, Trial] = {}
-    means: dict[str, list[float]] = {name: [] for name in names}
-    for _ in range(MOST_ROUNDS):
-        for name in names:
-            one = trial(name)
-            if one is None:
-                return None
-            found[name] = one if name not in found else found[name].least(one)
-            means[name] = sorted((*means[name], float(one.services_s.mean())))
-        if all(len(of) >= FEWEST_ROUNDS and of[1] <= AGREE * of[0] for of in means.values()):
-            break
-    return found
-
-
-def tried(estimate: Estimate, trial: Trial, n_warm: int) -> Estimate:
-    """An estimate with what a trial took, and with the waits of a queue that is played through with it.
-
-    Args:
-        estimate: of the cost model.
-        trial: of the plan.
-        n_warm: the first events of each run, which found the window not full.
-    """
-    n = len(trial.services_s) // trial.n_runs
-    late = np.tile(np.arange(n) >= min(n_warm, n // 2), trial.n_runs)
-    services_s, counted = trial.services_s[late], trial.ends[late]
-    if np.count_nonzero(counted) < FEWEST_ENDS:
-        counted = trial.final[late]
-    mean = float(services_s.mean())
-    rate = estimate.arrival_rate_per_s
-    waiting = 0.0
-    if utilization(rate, mean) >= 1:
-        waiting = math.inf
-    elif rate > 0 and counted.any():
-        random = np.random.default_rng(0)
-        played = [
-            waits_s(services_s, np.cumsum(random.exponential(1 / rate, len(services_s))))[counted].mean()
-            for _ in range(N_PLAYED)
-        ]
-        waiting = float(np.mean(played))
-    final = float(services_s[counted].mean()) if counted.any() else estimate.final_service_s
-    return replace(
-        estimate,
-        mean_service_s=mean,
-        deviation_s=math.inf if math.isinf(mean) else float(services_s.std()),
-        waiting_s=waiting,
-        final_service_s=final,
-    )
 
 
 def _told(text: str, estimate: Estimate, is_tried: bool) -> PlanEstimate:

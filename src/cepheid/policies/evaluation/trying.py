@@ -1,0 +1,243 @@
+"""Trials of plans: which are tried, what they came to, and what is kept of them as long as the stream stays alike.
+
+Ours. How long queues grow depends on windows that hold many partial matches. They are rare, and the mean latency hangs
+on them: in the paper's second experiment, at 240,000 events a second, a tenth of the time has three quarters of all
+waiting for the eager plan. So one trial does not always name the better plan, and what several say is added up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheid.policies.evaluation.cost_model import Estimate
+from cepheid.ports.evaluation import Trial
+from cepheid.stats.queueing import utilization, waits_s
+
+NEAR, FAR, MOST_TRIED = 3.0, 10.0, 4
+"""Tried are plans that the cost model takes for so many times as slow as the best, at most; the running one, too,
+unless it takes it for `FAR` times as slow; and of all these, so many."""
+
+IDLE = 0.05
+"""Up to such a utilization of the best plan, its events hardly wait, and plans whose last events are served late cannot
+be better; beyond, how long they wait is what the cost model knows least, so that service times alone tell what is near.
+"""
+
+FEWEST_ENDS = 20
+"""Events that end a match in all trials, from which on latency is that of these; else it is that of all that might."""
+
+FEWEST_ROUNDS, MOST_ROUNDS, AGREE = 2, 4, 1.1
+"""Plans are tried in turns, and of each event the least time counts: another process may run during an event, and may
+slow a whole run down by half. Rounds end when the two fastest runs of each plan take nearly the same; so many at most.
+"""
+
+N_PLAYED = 2
+"""Times that the arrivals of a trial are played through: waits hang on the services far more than on these."""
+
+MOST_KEPT = 16
+"""Of the trials of the same plans on a stream that stays alike, the last ones are kept."""
+
+ALIKE, ALIKE_SERVICE = 1.25, 4.0
+"""A stream is another one when events come so many times as fast as in the trials before, or the inverse; or when
+some plan takes so many times as long for them: bursts alone may double that of a trial."""
+
+
+def shortlist(estimates: Mapping[str, Estimate], current: str) -> list[str]:
+    """The plans of which trials are made: the best by latency and by service rate, the one that runs, and near ones.
+
+    Args:
+        estimates: by the cost model.
+        current: the plan that runs.
+    """
+    latency = {text: one.waiting_s + one.final_service_s for text, one in estimates.items()}
+    service = {text: one.mean_service_s for text, one in estimates.items()}
+    least = (min(latency.values()), min(service.values()))
+    idle = min(estimates.values(), key=lambda one: one.waiting_s + one.final_service_s).utilization <= IDLE
+    near = [text for text in estimates if service[text] <= NEAR * least[1]]
+    if idle:
+        near = [text for text in near if latency[text] <= NEAR * least[0]]
+    first = [min(latency, key=latency.__getitem__), min(service, key=service.__getitem__)]
+    running = [current] if current in estimates and service[current] <= FAR * least[1] else []
+    ordered = sorted(near, key=(latency if idle else service).__getitem__)
+    return list(dict.fromkeys([*first, *running, *ordered]))[:MOST_TRIED]
+
+
+def in_turns(trial: Callable[[str], Trial | None], names: Sequence[str]) -> dict[str, Trial] | None:
+    """What plans take in a few rounds, in each of which every plan is tried once; None where one cannot be tried.
+
+    Args:
+        trial: runs a plan once.
+        names: the plans, as `Settings` takes them.
+    """
+    found: dict[str, Trial] = {}
+    means: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(MOST_ROUNDS):
+        for name in names:
+            one = trial(name)
+            if one is None:
+                return None
+            found[name] = one if name not in found else found[name].least(one)
+            means[name] = sorted((*means[name], float(one.services_s.mean())))
+        if all(len(of) >= FEWEST_ROUNDS and of[1] <= AGREE * of[0] for of in means.values()):
+            break
+    return found
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Of some events: how many they are, how long they waited together, and were served; seconds."""
+
+    n: int
+    waited_s: float
+    served_s: float
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a trial of a plan came to, in sums that can be added up over trials.
+
+    Attributes:
+        n: events.
+        served_s, squared_s2: their services together, and the squares of these.
+        ends: of those that ended a match.
+        final: of those that might have.
+    """
+
+    n: int
+    served_s: float
+    squared_s2: float
+    ends: Sums
+    final: Sums
+
+
+def played(trial: Trial, rate_per_s: float, n_warm: int, seed: int) -> Played:
+    """The waits of a queue with the services of a trial and arrivals at random, and what else counts of it.
+
+    Args:
+        trial: of the plan.
+        rate_per_s: events that arrive in a second.
+        n_warm: the first events of each run, which found the window not full, do not count.
+        seed: of the arrivals: the same for all plans that are compared.
+    """
+    n = len(trial.services_s) // trial.n_runs
+    late = np.tile(np.arange(n) >= min(n_warm, n // 2), trial.n_runs)
+    services_s = trial.services_s[late]
+    waits = np.zeros(len(services_s))
+    if not np.isfinite(services_s).all():
+        waits[:] = math.inf
+    elif rate_per_s > 0:
+        random = np.random.default_rng(seed)
+        for _ in range(N_PLAYED):
+            waits += waits_s(services_s, np.cumsum(random.exponential(1 / rate_per_s, len(services_s)))) / N_PLAYED
+
+    def sums(which: NDArray[np.bool_]) -> Sums:
+        return Sums(int(np.count_nonzero(which)), float(waits[which].sum()), float(services_s[which].sum()))
+
+    return Played(
+        n=len(services_s),
+        served_s=float(services_s.sum()),
+        squared_s2=float(np.square(services_s).sum()),
+        ends=sums(trial.ends[late]),
+        final=sums(trial.final[late]),
+    )
+
+
+def tried(estimate: Estimate, trials: Sequence[Played]) -> Estimate:
+    """An estimate with what trials took, and how long events waited in them.
+
+    Args:
+        estimate: of the cost model.
+        trials: of the plan, at least one.
+    """
+    n = sum(one.n for one in trials)
+    mean = sum(one.served_s for one in trials) / n
+    ended = sum(one.ends.n for one in trials) >= FEWEST_ENDS
+    counted = [one.ends if ended else one.final for one in trials]
+    n_counted = sum(one.n for one in counted)
+    waiting, final = 0.0, estimate.final_service_s
+    if n_counted:
+        waiting = sum(one.waited_s for one in counted) / n_counted
+        final = sum(one.served_s for one in counted) / n_counted
+    if utilization(estimate.arrival_rate_per_s, mean) >= 1:
+        waiting = math.inf
+    squared = sum(one.squared_s2 for one in trials) / n
+    return replace(
+        estimate,
+        mean_service_s=mean,
+        deviation_s=math.inf if math.isinf(mean) else math.sqrt(max(squared - mean * mean, 0.0)),
+        waiting_s=waiting,
+        final_service_s=final,
+    )
+
+
+class Evidence:
+    """What trials of the same plans came to, one after the other, while the stream stayed alike.
+
+    A trial that shows another stream than those before begins anew: what they came to is forgotten.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no trial."""
+        self._estimates: dict[str, Estimate] = {}
+        self._rates: deque[float] = deque(maxlen=MOST_KEPT)
+        self._trials: deque[dict[str, Played]] = deque(maxlen=MOST_KEPT)
+        self._n = 0
+
+    def clear(self) -> None:
+        """Forget all trials."""
+        self._estimates.clear()
+        self._rates.clear()
+        self._trials.clear()
+
+    def goes_on(self, rate_per_s: float, current: str) -> bool:
+        """Whether another trial of these plans would say more of the same stream; where not, all is forgotten.
+
+        Args:
+            rate_per_s: events that come in a second, now.
+            current: the plan that runs.
+        """
+        if self._rates:
+            ratio = rate_per_s / (sum(self._rates) / len(self._rates))
+            if current in self._estimates and 1 / ALIKE <= ratio <= ALIKE:
+                return True
+        self.clear()
+        return False
+
+    def names(self) -> list[str]:
+        """The plans that are tried."""
+        return list(self._estimates)
+
+    def add(self, estimates: Mapping[str, Estimate], trials: Mapping[str, Trial], n_warm: int) -> dict[str, Estimate]:
+        """Add a trial of each plan.
+
+        Args:
+            estimates: of the cost model, of all plans that it knows now.
+            trials: by plan.
+            n_warm: see `played`.
+
+        Returns:
+            By plan, what all trials say of it.
+        """
+        rate = next(iter(estimates.values())).arrival_rate_per_s
+        for text in trials:  # a plan whose order the cost model now takes for another is tried as it was
+            self._estimates[text] = estimates.get(text) or replace(self._estimates[text], arrival_rate_per_s=rate)
+        found = {text: played(trial, rate, n_warm, self._n) for text, trial in trials.items()}
+        if any(self._is_other(text, one) for text, one in found.items()):
+            self._rates.clear()
+            self._trials.clear()
+        self._n += 1
+        self._rates.append(rate)
+        self._trials.append(found)
+        return {text: tried(self._estimates[text], [trial[text] for trial in self._trials]) for text in found}
+
+    def _is_other(self, text: str, one: Played) -> bool:
+        before = [trial[text] for trial in self._trials]
+        if not before:
+            return False
+        mean = sum(trial.served_s for trial in before) / sum(trial.n for trial in before)
+        return not mean / ALIKE_SERVICE <= one.served_s / one.n <= mean * ALIKE_SERVICE

@@ -1,0 +1,93 @@
+"""What trials of plans add up to: as long as the stream stays alike, each says more of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cepheid.policies.evaluation.cost_model import Estimate
+from cepheid.policies.evaluation.plans import Plan
+from cepheid.policies.evaluation.trying import ALIKE, FEWEST_ENDS, MOST_KEPT, Evidence, played, tried
+from cepheid.ports.evaluation import Trial
+
+N, RATE = 2_000, 1_000.0
+NAMES = "eager", "/b a"
+
+
+def estimates(rate: float = RATE) -> dict[str, Estimate]:
+    return {
+        text: Estimate(Plan(("a", "b"), ()) if text == "eager" else Plan((), ("b", "a")), {}, rate, 1.0, 0.0, 0.0, 1.0)
+        for text in NAMES
+    }
+
+
+def trial(service_s: float, burst_s: float = 0.0, every: int = 10) -> Trial:
+    services_s = np.full(N, service_s)
+    services_s[N // 2 : N // 2 + 200] += burst_s
+    ends = np.arange(N) % every == 0
+    return Trial(services_s, ends, np.arange(N) % 5 == 0)
+
+
+def test_a_burst_in_one_trial_of_many_is_in_what_all_of_them_say():
+    known = Evidence()
+    for number in range(5):
+        found = known.add(estimates(), {"eager": trial(1e-4, 2e-3 * (number == 1)), "/b a": trial(2e-4)}, 0)
+        assert known.goes_on(RATE, "eager")
+        # The last trials have no burst of their own.
+        assert (found["eager"].latency_s > found["/b a"].latency_s) == (number >= 1), number
+    assert found["eager"].mean_service_s == pytest.approx((5 * N * 1e-4 + 200 * 2e-3) / (5 * N))
+    assert found["eager"].deviation_s > found["/b a"].deviation_s == pytest.approx(0.0, abs=1e-9)
+    assert known.names() == list(NAMES)
+
+
+def test_another_rate_another_plan_or_other_services_begin_anew():
+    for rate, current in ((RATE * ALIKE * 1.01, "eager"), (RATE / ALIKE / 1.01, "eager"), (RATE, "a/b")):
+        known = Evidence()
+        known.add(estimates(), dict.fromkeys(NAMES, trial(1e-4)), 0)
+        assert known.goes_on(RATE * ALIKE, "eager")
+        assert not known.goes_on(rate, current)
+        assert known.names() == []
+        assert not known.goes_on(RATE, "eager")
+    known = Evidence()
+    for _ in range(3):
+        known.add(estimates(), dict.fromkeys(NAMES, trial(1e-4)), 0)
+    found = known.add(estimates(), {"eager": trial(1e-4), "/b a": trial(4.5e-4)}, 0)
+    assert found["/b a"].mean_service_s == pytest.approx(4.5e-4)
+    assert known.goes_on(RATE, "eager")
+
+
+def test_so_many_trials_are_kept():
+    known = Evidence()
+    known.add(estimates(), dict.fromkeys(NAMES, trial(1.5e-4)), 0)
+    for number in range(1, MOST_KEPT + 1):
+        found = known.add(estimates(), dict.fromkeys(NAMES, trial(1e-4)), 0)
+        assert (found["eager"].mean_service_s > 1.01e-4) == (number < MOST_KEPT)
+
+
+def test_a_plan_that_the_model_no_longer_knows_is_tried_as_it_was():
+    known = Evidence()
+    known.add(estimates(), dict.fromkeys(NAMES, trial(1e-4)), 0)
+    now = {"eager": estimates(1.1 * RATE)["eager"]}
+    found = known.add(now, dict.fromkeys(NAMES, trial(1e-4)), 0)
+    assert found["/b a"].plan == Plan((), ("b", "a"))
+    assert found["/b a"].arrival_rate_per_s == 1.1 * RATE
+
+
+def test_few_matches_in_a_trial_are_enough_when_there_are_some_trials():
+    few = replace(trial(1e-4, every=N // 10), services_s=np.where(np.arange(N) % (N // 10) == 0, 9e-4, 1e-4))
+    one = played(few, 1.0, 0, 0)
+    assert one.ends.n == 10 < FEWEST_ENDS
+    assert tried(estimates()["eager"], [one]).final_service_s < 2e-4  # of all that might have ended one
+    assert tried(estimates()["eager"], [one, one]).final_service_s == pytest.approx(9e-4)
+
+
+def test_events_that_come_faster_than_they_are_done_in_all_trials_wait_without_end():
+    slow, quick = played(trial(2e-3), RATE, 0, 0), played(trial(1e-4), RATE, 0, 0)
+    estimate = estimates()["eager"]
+    assert math.isinf(tried(estimate, [slow]).waiting_s)
+    assert math.isfinite(tried(estimate, [slow, quick, quick]).waiting_s)
+    never = played(trial(math.inf), RATE, 0, 0)
+    assert math.isinf(tried(estimate, [never, quick]).waiting_s)
