@@ -145,13 +145,16 @@ class Decision:
     def __str__(self) -> str:
         """One line."""
         parts = []
+        some_tried = any(one.tried for one in self.estimates)
         for name, plan in (("before", self.before), ("now", self.plan)):
             one = self.of(plan)
             if one is not None:
+                # What a trial took and what the model says are not alike; where both stand there, it is said.
+                of = plan if one.tried or not some_tried else f"{plan} (not tried)"
                 said = (
                     f"{told_wait(one.waiting_s)}, is served in {told_time(one.service_s)}, {one.utilization:.0%} busy"
                 )
-                parts.append(f"{name} {plan}: {said}")
+                parts.append(f"{name} {of}: {said}")
         rates = ", ".join(f"{name} {rate:.3g}/s" for name, rate in self.rates_per_s.items())
         held = ", ".join(f"{share:.2g}" for share in self.selectivities)
         said = (

@@ -33,7 +33,7 @@ from cepheid.policies.evaluation.trying import (
 )
 from cepheid.policies.evaluation.workload import Condition, Workload
 from cepheid.ports.calibration import Measured
-from cepheid.ports.evaluation import Form, Pattern, Sampled, Trial
+from cepheid.ports.evaluation import Decision, Form, Pattern, PlanEstimate, Sampled, Trial
 
 NS = 1e-9
 EAGER_COSTS = dict(zip(EAGER_PARTS, (30 * NS, 4 * NS, 5 * NS, 50 * NS), strict=True))
@@ -454,3 +454,14 @@ def test_trials_have_half_a_hundredth_of_the_time_for_themselves_unless_the_rate
         assert one.wants(10**9, 42_000)  # samples are taken all the same
         seen = replace(sampled(120, 60, rate), n_recent=40_000, trial=trial)
         assert (one.decide(seen, "eager") is not None) == decides
+
+
+def test_a_decision_tells_trials_from_what_the_model_says():
+    eager, lazy = (PlanEstimate(plan, 1e-3, 2e-6, 1e6, 0.5) for plan in ("eager", "/b a"))
+    said = Decision(0, "eager", "/b a", (eager, lazy), {}, ())
+    assert "before eager: waits 1 ms, is served in 2 us, 50% busy; now /b a: waits" in str(said)
+    said = replace(said, estimates=(eager, replace(lazy, tried=True)))
+    assert "before eager (not tried): waits 1 ms" in str(said)
+    assert "now /b a: waits" in str(said)
+    said = replace(said, estimates=(replace(eager, tried=True), replace(lazy, tried=True)))
+    assert "(not tried)" not in str(said)

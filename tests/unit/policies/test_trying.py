@@ -91,3 +91,14 @@ def test_events_that_come_faster_than_they_are_done_in_all_trials_wait_without_e
     assert math.isfinite(tried(estimate, [slow, quick, quick]).waiting_s)
     never = played(trial(math.inf), RATE, 0, 0)
     assert math.isinf(tried(estimate, [never, quick]).waiting_s)
+
+
+def test_after_a_jump_only_what_came_since_counts():
+    """Times stay where they are when events are tried in another order, so the last of each run found new windows."""
+    run = np.concatenate([np.full(1_000, 5e-4), np.full(50, 3e-4), np.full(150, 1e-4)])
+    services_s, ends = np.tile(run, 3), np.ones(3 * len(run), np.bool_)
+    trial_of = Trial(services_s, ends, ends, n_runs=3)
+    assert played(trial_of, 1.0, 50, 0, alike=200 / 1_200).served_s == pytest.approx(3 * 150 * 1e-4)
+    assert played(trial_of, 1.0, 500, 0, alike=200 / 1_200).n == 3 * 100
+    assert played(trial_of, 1.0, 0, 0).served_s == pytest.approx(services_s.sum())
+    assert played(trial_of, 1.0, 0, 0, alike=1e-9).n == 3

@@ -282,7 +282,7 @@ class AdaptiveEvaluation:
         trials = in_turns(sampled.trial, names)
         if trials is None:
             return {}
-        found = self._evidence.add(estimates, trials, round(in_window))
+        found = self._evidence.add(estimates, trials, round(in_window), n_alike / max(sampled.n_recent, 1))
         self._tried_s += max(self._options.clock() - began_s, 0.0)
         return found
 

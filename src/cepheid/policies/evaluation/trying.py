@@ -115,7 +115,7 @@ class Played:
     final: Sums
 
 
-def played(trial: Trial, rate_per_s: float, n_warm: int, seed: int) -> Played:
+def played(trial: Trial, rate_per_s: float, n_warm: int, seed: int, alike: float = 1.0) -> Played:
     """The waits of a queue with the services of a trial and arrivals at random, and what else counts of it.
 
     Args:
@@ -123,9 +123,12 @@ def played(trial: Trial, rate_per_s: float, n_warm: int, seed: int) -> Played:
         rate_per_s: events that arrive in a second.
         n_warm: the first events of each run, which found the window not full, do not count.
         seed: of the arrivals: the same for all plans that are compared.
+        alike: the share of the events, the last ones of each run, that came since the rate jumped: before, a window
+            held another number of them.
     """
     n = len(trial.services_s) // trial.n_runs
-    late = np.tile(np.arange(n) >= min(n_warm, n // 2), trial.n_runs)
+    n_alike = max(round(n * alike), 1)
+    late = np.tile(np.arange(n) >= n - n_alike + min(n_warm, n_alike // 2), trial.n_runs)
     services_s = trial.services_s[late]
     waits = np.zeros(len(services_s))
     if not np.isfinite(services_s).all():
@@ -212,13 +215,15 @@ class Evidence:
         """The plans that are tried."""
         return list(self._estimates)
 
-    def add(self, estimates: Mapping[str, Estimate], trials: Mapping[str, Trial], n_warm: int) -> dict[str, Estimate]:
+    def add(
+        self, estimates: Mapping[str, Estimate], trials: Mapping[str, Trial], n_warm: int, alike: float = 1.0
+    ) -> dict[str, Estimate]:
         """Add a trial of each plan.
 
         Args:
             estimates: of the cost model, of all plans that it knows now.
             trials: by plan.
-            n_warm: see `played`.
+            n_warm, alike: see `played`.
 
         Returns:
             By plan, what all trials say of it.
@@ -226,7 +231,7 @@ class Evidence:
         rate = next(iter(estimates.values())).arrival_rate_per_s
         for text in trials:  # a plan whose order the cost model now takes for another is tried as it was
             self._estimates[text] = estimates.get(text) or replace(self._estimates[text], arrival_rate_per_s=rate)
-        found = {text: played(trial, rate, n_warm, self._n) for text, trial in trials.items()}
+        found = {text: played(trial, rate, n_warm, self._n, alike) for text, trial in trials.items()}
         if any(self._is_other(text, one) for text, one in found.items()):
             self._rates.clear()
             self._trials.clear()
