@@ -70,6 +70,27 @@ def test_a_stream_gives_what_is_decided(spark, tmp_path: Path):
     assert found(spark, tmp_path) == right
 
 
+@pytest.mark.slow
+def test_a_checkpoint_with_checksums_goes_on_without_them(spark, tmp_path: Path):
+    table = events(400)
+    frame = stream_of(spark, tmp_path / "in", cut(table.slice(0, 200), 2))
+    matches = cep.detect(frame, QUERY, watermark="4 ms", partitions=3, **COLUMNS)
+    run(matches, tmp_path)
+    # As Hadoop's own file system writes it, with a .crc beside each file.
+    hadoop = spark._jvm.org.apache.hadoop.fs
+    conf = spark._jsc.hadoopConfiguration()
+    with_checksums = hadoop.LocalFileSystem()
+    with_checksums.initialize(hadoop.Path("file:///").toUri(), conf)
+    (tmp_path / "out-checkpoint").rename(tmp_path / "plain")
+    plain, old = (hadoop.Path(str(tmp_path / name)) for name in ("plain", "old"))
+    assert hadoop.FileUtil.copy(plain.getFileSystem(conf), plain, with_checksums, old, False, conf)
+    (tmp_path / "old").rename(tmp_path / "out-checkpoint")
+    assert len(list((tmp_path / "out-checkpoint").rglob(".*.crc"))) > 10
+    write_part(tmp_path / "in", table.slice(200))
+    run(matches, tmp_path)
+    assert found(spark, tmp_path) == expected(table, QUERY, pa.compute.max(table["ts"]).as_py() - 5)
+
+
 def test_faults_of_streams_are_told_before_anything_runs(spark, tmp_path: Path):
     frame = stream_of(spark, tmp_path / "in", [events(3)])
     with pytest.raises(SchemaError, match="how late"):
