@@ -28,6 +28,15 @@ OPTIMIZATION = 1
 
 
 @cache
+def _pipeline() -> Any:
+    """What Numba does to kernels; made ready when the first of them is met."""
+    from cepheid.kernels.pipeline import KernelPipeline, remember
+
+    remember()
+    return KernelPipeline
+
+
+@cache
 def _machine_types() -> dict[str, Any]:
     """The machine type of each annotation that a kernel may have."""
     from numba import types
@@ -101,7 +110,12 @@ def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) ->
             return function
         import numba
 
-        options: dict[str, Any] = {"nogil": True, "boundscheck": False, "_nrt": False}
+        options: dict[str, Any] = {
+            "nogil": True,
+            "boundscheck": False,
+            "_nrt": False,
+            "pipeline_class": _pipeline(),
+        }
         if macro:
             pasted: F = numba.njit(inline="always", **options)(function)
             pasted.made_again = decorate  # type: ignore[attr-defined]

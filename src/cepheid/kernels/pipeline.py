@@ -1,0 +1,76 @@
+"""What Numba does to a kernel: of its passes, those that kernels need; only processes that compile import this.
+
+Most of the time to compile a kernel is Numba's Python, not LLVM. A quarter of it went into passes for what no kernel
+has (closures, arrays as expressions, generators) and into finding again what ``+`` of two words is, at each place
+where a kernel has one. The machine code is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import typed_passes, types, untyped_passes
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import PassManager
+from numba.core.inline_closurecall import InlineWorker
+
+_PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.DeadBranchPrune,  # what flags of `hooks` leave out is not typed
+    untyped_passes.InlineInlinables,
+    untyped_passes.DeadBranchPrune,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+
+
+class KernelPipeline(CompilerBase):
+    """Numba's compiler with these passes alone."""
+
+    def define_pipelines(self) -> list[Any]:
+        """The one way to compile."""
+        manager = PassManager("kernel")
+        for made in _PASSES:
+            manager.add_pass(made, made.__name__)
+        manager.finalize()
+        return [manager]
+
+
+def remember() -> None:
+    """Let Numba find out once what an operator gives for types, and what a macro consists of, not at each place."""
+    _remember_types()
+    _remember_macros()
+
+
+def _remember_types() -> None:
+    found: dict[tuple[Any, ...], Any] = {}
+    functions: Any = types.Function
+    find = functions.get_call_type
+
+    def get_call_type(self: Any, context: Any, arguments: Any, named: Any) -> Any:
+        key = self, context, tuple(arguments), tuple(sorted(dict(named).items()))
+        if key not in found:
+            found[key] = find(self, context, arguments, named)
+        return found[key]
+
+    functions.get_call_type = get_call_type
+
+
+def _remember_macros() -> None:
+    found: dict[Any, Any] = {}
+    worker: Any = InlineWorker
+    read = worker.run_untyped_passes
+
+    def run_untyped_passes(self: Any, function: Any, enable_ssa: bool = False) -> Any:
+        if function not in found:
+            found[function] = read(self, function, enable_ssa)
+        self.flags.enable_ssa = enable_ssa
+        return found[function]  # who pastes it pastes a copy
+
+    worker.run_untyped_passes = run_untyped_passes
