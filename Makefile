@@ -38,8 +38,8 @@ java:  ## find Java 17 or newer for Spark, or install it where apt-get may be us
 demo: setup  ## delays that grow from flight to flight, in all flights that left New York in 2013
 	@.venv/bin/cepheid demo
 
-test: setup  ## the tests, without the slow ones (under ten minutes)
-	@$(WITH_JAVA_IF_ANY) $(PY) -m pytest -m "not slow"
+test: setup  ## the tests, without the slow ones, in two processes (under ten minutes)
+	@$(WITH_JAVA_IF_ANY) $(PY) -m pytest -m "not slow" -n 2
 
 check: setup  ## style, types, who imports whom, docstrings
 	@$(PY) -m ruff check .

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +34,37 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+ON_SPARK = [Path(__file__).resolve().parent / name for name in ("spark", "kafka")]
+"""Folders in which every test needs Spark."""
+
+USES_SPARK = re.compile(r"\bmark\.spark\b|[(,] ?spark[:,)]|\(\"spark\"\)")
+"""What a file has, elsewhere, that has tests which do."""
+
+
+@cache
+def _may_need_spark(path: Path) -> bool:
+    return any(folder in path.parents for folder in ON_SPARK) or bool(USES_SPARK.search(path.read_text("utf-8")))
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the session: `-m "not spark"` leaves it out."""
+    """Mark what needs Spark: `-m "not spark"` leaves it out."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if "spark" in getattr(item, "fixturenames", ()) or any(folder in item.path.parents for folder in ON_SPARK):
             item.add_marker(pytest.mark.spark)
+        assert not item.get_closest_marker("spark") or _may_need_spark(item.path), f"see USES_SPARK: {item.path}"
+
+
+@pytest.hookimpl(optionalhook=True)  # there is none where xdist is not installed
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Where tests have several processes (`-n 2`), one of them has all that needs Spark: a session takes seconds."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class SparkInOne(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if _may_need_spark(config.rootpath / nodeid.partition("::")[0]) else nodeid
+
+    return SparkInOne(config, log)
 
 
 def _connector_jars(request: pytest.FixtureRequest) -> str:
@@ -94,17 +122,21 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     session.stop()
 
 
-_REPORTS: list[tuple[str, str]] = []
+REPORT = "report"
+"""What a test reports is among its properties: they come to the process that sums up, whichever has run the test."""
 
 
 @pytest.fixture
-def record_report() -> Callable[[str, str], None]:
+def record_report(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """A function that takes a title and a text to be shown at the end of the run."""
-    return lambda title, text: _REPORTS.append((title, text))
+    return lambda title, text: request.node.user_properties.append((REPORT, f"{title}\n{text}"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show what tests reported."""
-    for title, text in _REPORTS:
-        terminalreporter.section(title)
-        terminalreporter.write_line(text)
+    for one in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        for name, value in one.user_properties:
+            if name == REPORT and one.when == "call":
+                title, _, text = value.partition("\n")
+                terminalreporter.section(title)
+                terminalreporter.write_line(text)

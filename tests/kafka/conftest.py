@@ -22,7 +22,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.spark)
 
 
 def _or_skip(reason: str) -> None:

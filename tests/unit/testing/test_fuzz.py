@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from cepheid.language.bind import bind
 from cepheid.language.parser import parse
 from cepheid.language.tree import Event, walk
-from cepheid.testing.fuzz import Counterexample, Search, same
+from cepheid.testing.fuzz import Counterexample, Search, TooLong, same, time_limit
 from cepheid.testing.harness import Answer, EngineRoad
 from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.reports import as_test, coverage_data, coverage_from, coverage_table
@@ -39,6 +40,23 @@ def test_the_same_seed_gives_the_same_pairs():
         for _ in range(20):
             search.step()
     assert searches[0].coverage == searches[1].coverage
+
+
+def computes() -> None:
+    while True:
+        pass
+
+
+def test_what_computes_for_too_long_is_stopped_and_what_only_waits_is_given_more_time():
+    with pytest.raises(TooLong), time_limit(0.02):
+        computes()
+    with time_limit(0.02, waiting_s=5):
+        time.sleep(0.1)
+    with pytest.raises(TooLong), time_limit(5, waiting_s=0.02):
+        time.sleep(5)
+    with time_limit(5):
+        pass  # and nothing goes off later
+    time.sleep(0.03)
 
 
 @pytest.fixture
