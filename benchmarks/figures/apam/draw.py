@@ -52,11 +52,11 @@ def draw(one: Measurements, path: Path) -> None:
         panel.grid(visible=True, axis="y", alpha=0.2)
         panel.set_axisbelow(True)
     most = max(one.latency_s for point in shown for one in point.latencies.values()) * 1e6
-    panels[0].set_ylim(least, 30 * most)  # room for the legend
+    panels[0].set_ylim(least, 1_000 * most)  # room for the legend
     panels[0].set_ylabel("µs")
     handles = [*panels[0].get_legend_handles_labels()[0], Patch(facecolor="#d98c5f", edgecolor="white", hatch="////")]
-    told = ["waiting", "service", "waiting without end: as long as the stream"]
-    panels[0].legend(handles, told, fontsize=7, loc="upper left", ncols=2)
+    told = ["waiting", "service", "waiting without end"]
+    panels[0].legend(handles, told, fontsize=7, loc="upper left")
     figure.suptitle(f"Experiment {one.experiment.number}: latency of candidate plans; [chosen]", fontsize=11)
     figure.tight_layout()
     figure.savefig(path, dpi=130)
