@@ -79,3 +79,20 @@ def test_type_checkers_see_the_same_names():
 def test_a_name_that_does_not_exist_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'Qery'"):
         _ = cepheid.Qery
+
+
+@pytest.mark.slow
+def test_a_worker_of_a_stream_imports_nothing_but_cepheid_itself():
+    # What Spark's worker imports for any step with state, pandas among it, is not ours to choose.
+    code = """
+        import json, sys
+        import pandas, pyarrow, pyspark.worker, pyspark.sql.pandas.serializers
+        before = set(sys.modules)
+        import cepheid.spark.operator, cepheid.spark.streams.step, cepheid.spark.streams.packs
+        print(json.dumps(sorted(set(sys.modules) - before)))
+    """
+    added = json.loads(_in_new_process(textwrap.dedent(code)))
+    outside = {name.partition(".")[0] for name in added} - {"cepheid", "numpy"}
+    assert outside <= set(sys.stdlib_module_names)
+    assert "cepheid.spark.streams.step" in added
+    assert "cepheid.job" not in added
