@@ -21,6 +21,28 @@ def tree_rss_bytes(root: int) -> int:
 
 def rss_bytes_by_command(root: int) -> dict[str, int]:
     """The same, told apart: ``self`` for ``root``, and the name of the command for all others together."""
+    totals: dict[str, int] = defaultdict(int)
+    for _, command, n_bytes in _tree(root):
+        totals[command] += n_bytes
+    return dict(totals)
+
+
+def workers_pss_bytes(root: int) -> int:
+    """What the descendants of ``root`` but the JVM hold, a page that several share counted once in all (Linux)."""
+    total = 0
+    for process, command, _ in _tree(root):
+        if command in ("self", "java"):
+            continue
+        try:
+            told = (Path("/proc") / str(process) / "smaps_rollup").read_text()
+        except OSError:
+            continue  # it ended meanwhile
+        total += sum(int(line.split()[1]) * 1024 for line in told.splitlines() if line.startswith("Pss:"))
+    return total
+
+
+def _tree(root: int) -> list[tuple[int, str, int]]:
+    """``root`` and its descendants: the process, its command (``self`` for ``root``), and its resident bytes."""
     children: dict[int, list[int]] = defaultdict(list)
     resident: dict[int, int] = {}
     commands: dict[int, str] = {}
@@ -36,13 +58,13 @@ def rss_bytes_by_command(root: int) -> dict[str, int]:
         children[int(rest.split()[1])].append(int(entry.name))
         resident[int(entry.name)] = pages * _PAGE_BYTES
         commands[int(entry.name)] = said.partition("(")[2]
-    totals: dict[str, int] = defaultdict(int)
+    found = []
     left = [root]
     while left:
         process = left.pop()
-        totals["self" if process == root else commands.get(process, "")] += resident.get(process, 0)
+        found.append((process, "self" if process == root else commands.get(process, ""), resident.get(process, 0)))
         left += children[process]
-    return dict(totals)
+    return found
 
 
 class PeakMemory:
