@@ -10,15 +10,19 @@ import re
 import signal
 import socket
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cepheid.engine.output_schema import LAST
 from cepheid.errors import JobError, SetupError
 from cepheid.job.load import load
-from cepheid.job.streaming import run_stream
+from cepheid.job.streaming import _Batches, run_stream
+from cepheid.job.telemetry import Written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,6 +82,31 @@ def write(folder: Path, name: str, lines: list[str]) -> None:
 
 def read(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().splitlines()]
+
+
+def test_the_latency_goes_until_matches_are_written(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    told: list[Written] = []
+    before_s = time.time()
+    lasts = F.timestamp_micros(F.lit(int(before_s * 1e6)) - F.col("id") * 1_000_000)
+    rows = spark.range(100).select(
+        F.lit("matches").alias("output"),
+        F.struct(lasts.alias(LAST)).alias("matches"),
+        F.lit(None).cast("struct<a: int, b: int, c: int, d: int, e: int>").alias("held"),
+    )
+    batches = _Batches(
+        SimpleNamespace(columns={"matches": [LAST]}),
+        ("matches",),
+        {"matches": lambda written, number: time.sleep(1.5)},
+        SimpleNamespace(written=lambda number, written: told.append(written)),  # type: ignore[arg-type]
+    )
+    batches(rows, 0)
+    took_s = time.time() - before_s
+    latencies_s = told[0].latency_s
+    assert latencies_s is not None
+    for since_s, latency_s in zip((49, 94, 98), latencies_s, strict=True):
+        assert since_s + 1.5 <= latency_s <= since_s + 2 + took_s
 
 
 @pytest.mark.slow

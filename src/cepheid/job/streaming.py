@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -206,6 +207,7 @@ class _Batches:
             for name, writer in self.writers.items():
                 if n_rows.get(name):
                     writer(rows_of(rows, name, columns[name]), number)
+            written_s = time.time()
             if "slack" in columns:
                 told = figures_of(rows_of(rows, "slack", columns["slack"]))
                 self.closed.update({bucket: Closed.of_figures(figures) for bucket, figures in told.items()})
@@ -219,7 +221,7 @@ class _Batches:
                 n_late=sum(bucket.n_late for bucket in summary.buckets),
                 plans=plans,
                 n_rejected=n_rows.get("unread", 0) + n_rows.get("rejected", 0),
-                latency_s=summary.latency_s or None,
+                latency_s=tuple(written_s - last_us / 1e6 for last_us in summary.last_us) or None,
                 closed=Closed.of(self.closed.values()) if self.closed else None,
                 held={b.number: Held(b.n_waiting, b.n_partial_matches, b.n_bytes) for b in summary.buckets},
             ),

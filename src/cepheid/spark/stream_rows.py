@@ -94,12 +94,12 @@ class Summary:
 
     Attributes:
         n_rows: output -> its rows.
-        latency_s: quantiles of the seconds since the last event of each match; empty where there is none.
+        last_us: quantiles of the times of the matches' last events, the newest first; empty where there is no match.
         buckets: those that were called.
     """
 
     n_rows: Mapping[str, int]
-    latency_s: tuple[float, ...]
+    last_us: tuple[int, ...]
     buckets: tuple[Bucket, ...]
 
 
@@ -109,20 +109,21 @@ def summary_of(rows: DataFrame, matches: Sequence[str], quantiles: Sequence[floa
     Args:
         rows: tagged.
         matches: the outputs that are matches.
-        quantiles: of the latency of all of them, each from 0 to 1.
+        quantiles: of how long ago the last events of all of them are, each from 0 to 1, ascending. How long that is
+            must be told when they are written: in Spark, the current time is that at which a query is planned.
     """
     lasts = []
     for name in matches:
         columns = rows.schema[name].dataType
         assert isinstance(columns, spark.StructType)
         lasts.append(micros(named(name).getField(LAST), columns[LAST].dataType))
-    since_us = F.unix_micros(F.current_timestamp()) - F.coalesce(*lasts)
+    last_us = F.coalesce(*lasts)
     is_match = named(OUTPUT).isin(list(matches))
     told = (
         rows.groupBy(F.when(~is_match, named(OUTPUT)).alias("other"))
         .agg(
             F.count(F.lit(1)).alias("n"),
-            F.percentile_approx(since_us, list(quantiles), 10_000).alias("latency"),
+            F.percentile_approx(last_us, [1 - quantile for quantile in quantiles], 10_000).alias("last"),
             F.collect_list(named("held")).alias("buckets"),
             *(F.count_if(named(OUTPUT) == F.lit(name)).alias(f"n{i}") for i, name in enumerate(matches)),
         )
@@ -133,5 +134,4 @@ def summary_of(rows: DataFrame, matches: Sequence[str], quantiles: Sequence[floa
     if found is not None:
         n_rows |= {name: found[f"n{i}"] for i, name in enumerate(matches)}
     buckets = tuple(Bucket(*bucket) for row in told for bucket in row["buckets"])
-    latency = () if found is None else tuple(us / 1e6 for us in found["latency"] or ())
-    return Summary(n_rows, latency, buckets)
+    return Summary(n_rows, () if found is None else tuple(found["last"] or ()), buckets)
