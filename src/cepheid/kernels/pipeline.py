@@ -1,8 +1,8 @@
 """What Numba does to a kernel: of its passes, those that kernels need; only processes that compile import this.
 
-Most of the time to compile a kernel is Numba's Python, not LLVM. A quarter of it went into passes for what no kernel
-has (closures, arrays as expressions, generators) and into finding again what ``+`` of two words is, at each place
-where a kernel has one. The machine code is the same.
+Most of the time to compile a kernel is Numba's Python, not LLVM. A part of it (17 to 31 % where it was measured, on a
+busy machine) went into passes for what no kernel has (closures, arrays as expressions, generators) and into finding
+again what ``+`` of two words is, at each place where a kernel has one. The machine code is the same, byte for byte.
 """
 
 from __future__ import annotations
