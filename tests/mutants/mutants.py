@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parents[1] / "src" / "cepheid"
+ROOT = HERE.parents[1]
+SOURCE = ROOT / "src" / "cepheid"
 MOST_PAIRS = 12_000
 LONGEST_S = 120.0
 
@@ -27,6 +28,7 @@ class Mutant:
     Attributes:
         why: what is wrong then.
         features: what the queries that can show it have.
+        tests: those that find it, from tests/properties, where random pairs of a query and a table do not go.
     """
 
     file: str
@@ -34,6 +36,7 @@ class Mutant:
     new: str
     why: str
     features: Sequence[str] = ()
+    tests: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -54,7 +57,8 @@ def mutants() -> list[Mutant]:
     """Those of mutants.toml."""
     with (HERE / "mutants.toml").open("rb") as file:
         return [
-            Mutant(**{**entry, "features": tuple(entry.get("features", ()))}) for entry in tomllib.load(file)["mutant"]
+            Mutant(**{name: value if isinstance(value, str) else tuple(value) for name, value in entry.items()})
+            for entry in tomllib.load(file)["mutant"]
         ]
 
 
@@ -64,7 +68,7 @@ class Fate:
 
     Attributes:
         killed: a pair differed, or its engine failed or ran for ever.
-        said: pairs that it took.
+        said: pairs that it took, or that tests were run.
     """
 
     mutant: Mutant | None
@@ -74,7 +78,7 @@ class Fate:
 
 
 def fate(mutant: Mutant | None, n_pairs: int = MOST_PAIRS, seed: int = 1) -> Fate:
-    """Run random pairs on a copy of the package with the fault, on kernels in plain Python."""
+    """Run random pairs, or tests, on a copy of the package with the fault, on kernels in plain Python."""
     start_s = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "cepheid"
@@ -83,12 +87,17 @@ def fate(mutant: Mutant | None, n_pairs: int = MOST_PAIRS, seed: int = 1) -> Fat
             (copy / mutant.file).write_text(mutant.source(), encoding="utf-8")
         command = [sys.executable, str(HERE / "hunt.py"), folder, str(seed), str(n_pairs), str(LONGEST_S)]
         command += [] if mutant is None else mutant.features
+        if mutant is not None and mutant.tests:
+            chosen = [f"tests/properties/{test}" for test in mutant.tests]
+            command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *chosen]
+            command += ["--override-ini", "pythonpath=."]  # not src: cepheid is the copy, which is on PYTHONPATH
         environment = {**os.environ, "PYTHONPATH": folder, "CEPHEID_JIT": "0"}
-        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - start_s
     if ran.returncode not in (0, 1) or not ran.stdout.strip():
         raise RuntimeError(f"{mutant.name if mutant else 'the engine'} does not even load:\n{ran.stderr}")
-    return Fate(mutant, ran.returncode == 1, f"{ran.stdout.split()[-1]} pairs", seconds)
+    said = "tests" if mutant is not None and mutant.tests else f"{ran.stdout.split()[-1]} pairs"
+    return Fate(mutant, ran.returncode == 1, said, seconds)
 
 
 def fates(of: Sequence[Mutant]) -> list[Fate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import cepheid as cep
@@ -121,6 +123,32 @@ def test_mixtures_of_tables_and_single_events_give_what_the_table_gives():
     roads = mixtures(19, n_queries=20, n_streams=3)
     assert roads[None] > 12
     assert len(roads) > 3
+
+
+CONNECTED = (
+    "a.x > 2 OR a.y > 2",
+    "NOT (a.x > 2 AND a.y > 2)",
+    "NOT (a.x > 2 OR a.y > 2)",
+    "(a.x > 2 AND a.y > 2) OR a.x = 0",
+    "(a.x > 2 AND a.y > 2) IS NULL OR a.x = a.y",
+)
+
+
+@pytest.mark.parametrize("condition", CONNECTED)
+def test_every_mixture_of_true_false_and_unknown(condition: str):
+    events = [
+        {"ts": i, "kind": "A", "x": x, "y": y} for i, (x, y) in enumerate(itertools.product((None, 0, 3), repeat=2))
+    ]
+    table = pa.Table.from_pylist(events).cast(pa.schema({"ts": "int64", "kind": "string", "x": "int64", "y": "int64"}))
+    options: dict[str, Any] = {"time": "ts", "time_unit": "us", "type": "kind"}
+    # Without slack, each event is looked at when it is pushed, not with others when the watermark passes them.
+    query = f"A a WHERE {condition} RETURN a.x AS x, a.y AS y"
+    matcher = cep.Matcher(query, schema=table.schema, slack="0 s", **options)
+    found = [row for event in events for row in rows(matcher.push(event))] + rows(matcher.close())
+    assert matcher.batched_because is None
+    whole = cep.match(table, query, **options).to_pylist()
+    assert 0 < len(whole) < len(events)
+    assert found == whole
 
 
 @pytest.mark.slow

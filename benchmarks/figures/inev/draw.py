@@ -21,14 +21,24 @@ RATIO = "transmission ratio, median"
 def lines(
     series: Sequence[Series], path: Path, *, title: str, x: str, y: str = RATIO, logarithmic: bool = True
 ) -> None:
-    """A line for each series, through its medians; the middle half of the runs is shaded."""
+    """A line for each series, through its medians; the middle half of the runs is shaded.
+
+    A logarithmic axis has no place for medians of 0: the legend tells where they are.
+    """
     figure, axes = pyplot.subplots(figsize=(6.4, 4.2))
+    logarithmic = logarithmic and any(value > 0 for line in series for value in line.medians())
     for line in series:
-        values = list(line.points)
-        low, high = ([float(np.quantile(found, part)) for found in line.points.values()] for part in (0.25, 0.75))
-        (drawn,) = axes.plot(values, line.medians(), marker="o", label=line.name)
+        values, medians = list(line.points), np.array(line.medians(), float)
+        low, high = (np.array([np.quantile(found, part) for found in line.points.values()]) for part in (0.25, 0.75))
+        name = line.name
+        if logarithmic and (
+            zeros := [f"{value:g}" for value, median in zip(values, medians, strict=True) if not median]
+        ):
+            name += f" (0 at {', '.join(zeros)})"
+            medians[medians == 0], low[high == 0], high[high == 0] = np.nan, np.nan, np.nan
+        (drawn,) = axes.plot(values, medians, marker="o", label=name)
         axes.fill_between(values, low, high, alpha=0.12, color=drawn.get_color())
-    if logarithmic and any(value > 0 for line in series for value in line.medians()):
+    if logarithmic:
         axes.set_yscale("log")
     _finish(figure, axes, path, title, x, y)
 
