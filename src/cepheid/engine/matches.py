@@ -33,6 +33,17 @@ class Matches:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def part(self, start: int, end: int) -> Matches:
+        """Those from ``start`` to before ``end``."""
+        low, high = int(self.offsets[start]), int(self.offsets[end])
+        of_matches = (self.decided_us, self.window_start_us, self.window_end_us, self.rests_on)
+        return Matches(
+            self.offsets[start : end + 1] - low,
+            self.positions[low:high],
+            self.variables[low:high],
+            *(None if values is None else values[start:end] for values in of_matches),  # type: ignore[arg-type]
+        )
+
 
 def no_matches() -> Matches:
     """None at all."""

@@ -34,6 +34,9 @@ from cepheid.events.types import TIMESTAMP
 from cepheid.language.bound import BoundQuery, Variable
 from cepheid.language.tree import Aggregate, At, Attribute, Expression, Remote
 
+MOST_ROWS = 1 << 22
+"""Rows that are made at a time: an Arrow array of texts holds 2 GiB of them."""
+
 
 def assemble(
     bound: BoundQuery,
@@ -67,10 +70,16 @@ def assemble(
     columns = output_columns(bound, batch.table.schema, with_match_id=with_match_id)
     if only is not None:
         columns = tuple(column for column in columns if column.name in only)
-    rows = _Rows(bound, batch, matches, Bindings(bound, batch, matches), source, remote)
-    arrays = [rows.array(column) for column in columns]
     schema = pa.schema([pa.field(column.name, column.type) for column in columns])
-    return pa.Table.from_arrays(arrays, schema=schema)
+
+    def part_of(some: Matches) -> Any:
+        rows = _Rows(bound, batch, some, Bindings(bound, batch, some), source, remote)
+        return pa.Table.from_arrays([rows.array(column) for column in columns], schema=schema)
+
+    if len(matches) <= MOST_ROWS:
+        return part_of(matches)
+    starts = range(0, len(matches), MOST_ROWS)
+    return pa.concat_tables([part_of(matches.part(i, min(i + MOST_ROWS, len(matches)))) for i in starts])
 
 
 def assemble_timed_out(bound: BoundQuery, batch: EventBatch, timed_out: Matches) -> Any:

@@ -15,12 +15,14 @@ def tagged_rows(name: str, table: Any, schema: Any) -> Any:
         table: its rows.
         schema: of the rows of all.
     """
-    columns = [pa.array([name] * table.num_rows, pa.string())]
+    return pa.Table.from_batches([_tagged(name, batch, schema) for batch in table.to_batches()], schema)
+
+
+def _tagged(name: str, rows: Any, schema: Any) -> Any:
+    columns = [pa.array([name] * rows.num_rows, pa.string())]
     for field in list(schema)[1:]:
         if field.name == name:
-            whole = table.combine_chunks()
-            arrays = [c.chunk(0) if c.num_chunks else pa.array([], c.type) for c in whole.columns]
-            columns.append(pa.StructArray.from_arrays(arrays, fields=list(field.type)))
+            columns.append(pa.StructArray.from_arrays(rows.columns, fields=list(field.type)))
         else:
-            columns.append(pa.nulls(table.num_rows, field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
+            columns.append(pa.nulls(rows.num_rows, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
