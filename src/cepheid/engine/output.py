@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -70,16 +70,11 @@ def assemble(
     columns = output_columns(bound, batch.table.schema, with_match_id=with_match_id)
     if only is not None:
         columns = tuple(column for column in columns if column.name in only)
-    schema = pa.schema([pa.field(column.name, column.type) for column in columns])
 
-    def part_of(some: Matches) -> Any:
-        rows = _Rows(bound, batch, some, Bindings(bound, batch, some), source, remote)
-        return pa.Table.from_arrays([rows.array(column) for column in columns], schema=schema)
+    def made(some: Matches) -> _Rows:
+        return _Rows(bound, batch, some, Bindings(bound, batch, some), source, remote)
 
-    if len(matches) <= MOST_ROWS:
-        return part_of(matches)
-    starts = range(0, len(matches), MOST_ROWS)
-    return pa.concat_tables([part_of(matches.part(i, min(i + MOST_ROWS, len(matches)))) for i in starts])
+    return _in_parts(columns, matches, made)
 
 
 def assemble_timed_out(bound: BoundQuery, batch: EventBatch, timed_out: Matches) -> Any:
@@ -93,9 +88,21 @@ def assemble_timed_out(bound: BoundQuery, batch: EventBatch, timed_out: Matches)
         DataError: lists have too many elements.
     """
     columns = timed_out_columns(bound, batch.table.schema)
-    rows = _Rows(bound, batch, timed_out, PartialBindings(bound, batch, timed_out), "", None)
+
+    def made(some: Matches) -> _Rows:
+        return _Rows(bound, batch, some, PartialBindings(bound, batch, some), "", None)
+
+    return _in_parts(columns, timed_out, made)
+
+
+def _in_parts(columns: Sequence[OutputColumn], matches: Matches, made: Callable[[Matches], _Rows]) -> Any:
     schema = pa.schema([pa.field(column.name, column.type) for column in columns])
-    return pa.Table.from_arrays([rows.array(column) for column in columns], schema=schema)
+    parts = []
+    for start in range(0, max(len(matches), 1), MOST_ROWS):
+        whole = len(matches) <= MOST_ROWS
+        rows = made(matches if whole else matches.part(start, min(start + MOST_ROWS, len(matches))))
+        parts.append(pa.Table.from_arrays([rows.array(column) for column in columns], schema=schema))
+    return pa.concat_tables(parts)
 
 
 _MOST_ELEMENTS = 2**31 - 1

@@ -246,8 +246,9 @@ class BucketStep:
     def _written(self, name: str, table: Any) -> Iterator[bytes]:
         if self.tagged is not None:
             table = tagged_rows(name, table, self.tagged)
-        for batch in table.combine_chunks().to_batches(max_chunksize=OUTPUT_BATCH_ROWS):
-            yield bytes(batch.serialize())
+        for start in range(0, table.num_rows, OUTPUT_BATCH_ROWS):  # all at once, texts may be too many to combine
+            for batch in table.slice(start, OUTPUT_BATCH_ROWS).combine_chunks().to_batches():
+                yield bytes(batch.serialize())
 
 
 def _batch_number() -> int | None:
