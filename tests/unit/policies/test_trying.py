@@ -10,7 +10,7 @@ import pytest
 
 from cepheid.policies.evaluation.cost_model import Estimate
 from cepheid.policies.evaluation.plans import Plan
-from cepheid.policies.evaluation.trying import ALIKE, FEWEST_ENDS, MOST_KEPT, Evidence, played, tried
+from cepheid.policies.evaluation.trying import ALIKE, FEWEST_ENDS, MOST_KEPT, Evidence, in_turns, played, tried
 from cepheid.ports.evaluation import Trial
 
 N, RATE = 2_000, 1_000.0
@@ -102,3 +102,22 @@ def test_after_a_jump_only_what_came_since_counts():
     assert played(trial_of, 1.0, 500, 0, alike=200 / 1_200).n == 3 * 100
     assert played(trial_of, 1.0, 0, 0).served_s == pytest.approx(services_s.sum())
     assert played(trial_of, 1.0, 0, 0, alike=1e-9).n == 3
+
+
+def test_a_trial_in_a_slow_while_is_made_again():
+    """Both runs of a plan agree, and are slow: that its usual events took less before tells so. Bursts do not."""
+    known = Evidence()
+    assert known.usual_s() == {}
+    known.add(estimates(), dict.fromkeys(NAMES, trial(1e-4)), 0)
+    known.add(estimates(), {"eager": trial(1e-4), "/b a": trial(1.6e-4)}, 0)
+    assert known.usual_s() == pytest.approx(dict.fromkeys(NAMES, 1e-4))
+    runs = {"eager": [trial(1e-4, 2e-3)] * 4, "/b a": [trial(1.6e-4), trial(1.6e-4), trial(1.05e-4), trial(1e-4)]}
+    asked = {name: iter(of) for name, of in runs.items()}
+    found = in_turns(lambda plan: next(asked[plan]), NAMES, known.usual_s())
+    assert found is not None
+    assert found["/b a"].usual_s == pytest.approx(1.05e-4)
+    assert [len(list(of)) for of in asked.values()] == [1, 1]  # the burst asked for no other round
+    asked = {name: iter(of) for name, of in runs.items()}
+    found = in_turns(lambda plan: next(asked[plan]), NAMES)
+    assert found is not None
+    assert found["/b a"].usual_s == pytest.approx(1.6e-4)

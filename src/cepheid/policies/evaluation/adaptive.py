@@ -279,7 +279,7 @@ class AdaptiveEvaluation:
         if names == [current]:  # a trial of what runs, with nothing to be compared with, would be for nothing
             return {}
         began_s = self._options.clock()
-        trials = in_turns(sampled.trial, names)
+        trials = in_turns(sampled.trial, names, self._evidence.usual_s())
         if trials is None:
             return {}
         found = self._evidence.add(estimates, trials, round(in_window), n_alike / max(sampled.n_recent, 1))

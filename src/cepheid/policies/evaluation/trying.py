@@ -33,7 +33,9 @@ FEWEST_ENDS = 20
 
 FEWEST_ROUNDS, MOST_ROUNDS, AGREE = 2, 4, 1.1
 """Plans are tried in turns, and of each event the least time counts: another process may run during an event, and may
-slow a whole run down by half. Rounds end when the two fastest runs of each plan take nearly the same; so many at most.
+slow a whole run down by half, or all of a while by two thirds, and one plan more than another: plans that keep much are
+slow where others use the caches. Rounds end when the usual events of each plan take nearly what they took in the
+fastest of the trials before, or in the first trial its two fastest runs nearly the same; so many at most.
 """
 
 N_PLAYED = 2
@@ -67,15 +69,19 @@ def shortlist(estimates: Mapping[str, Estimate], current: str) -> list[str]:
     return list(dict.fromkeys([*first, *running, *ordered]))[:MOST_TRIED]
 
 
-def in_turns(trial: Callable[[str], Trial | None], names: Sequence[str]) -> dict[str, Trial] | None:
+def in_turns(
+    trial: Callable[[str], Trial | None], names: Sequence[str], usual_s: Mapping[str, float] | None = None
+) -> dict[str, Trial] | None:
     """What plans take in a few rounds, in each of which every plan is tried once; None where one cannot be tried.
 
     Args:
         trial: runs a plan once.
         names: the plans, as `Settings` takes them.
+        usual_s: what usual events took in trials before, by plan, where it is known: see `Trial.usual_s`.
     """
     found: dict[str, Trial] = {}
     means: dict[str, list[float]] = {name: [] for name in names}
+    usual = usual_s or {}
     for _ in range(MOST_ROUNDS):
         for name in names:
             one = trial(name)
@@ -83,7 +89,11 @@ def in_turns(trial: Callable[[str], Trial | None], names: Sequence[str]) -> dict
                 return None
             found[name] = one if name not in found else found[name].least(one)
             means[name] = sorted((*means[name], float(one.services_s.mean())))
-        if all(len(of) >= FEWEST_ROUNDS and of[1] <= AGREE * of[0] for of in means.values()):
+        if all(
+            len(of) >= FEWEST_ROUNDS
+            and (found[name].usual_s <= AGREE * usual[name] if name in usual else of[1] <= AGREE * of[0])
+            for name, of in means.items()
+        ):
             break
     return found
 
@@ -103,12 +113,14 @@ class Played:
 
     Attributes:
         n: events.
+        usual_s: see `Trial`.
         served_s, squared_s2: their services together, and the squares of these.
         ends: of those that ended a match.
         final: of those that might have.
     """
 
     n: int
+    usual_s: float
     served_s: float
     squared_s2: float
     ends: Sums
@@ -143,6 +155,7 @@ def played(trial: Trial, rate_per_s: float, n_warm: int, seed: int, alike: float
 
     return Played(
         n=len(services_s),
+        usual_s=trial.usual_s,
         served_s=float(services_s.sum()),
         squared_s2=float(np.square(services_s).sum()),
         ends=sums(trial.ends[late]),
@@ -214,6 +227,10 @@ class Evidence:
     def names(self) -> list[str]:
         """The plans that are tried."""
         return list(self._estimates)
+
+    def usual_s(self) -> dict[str, float]:
+        """By plan, what its usual events took in the fastest trial: see `Trial.usual_s`."""
+        return {text: min(trial[text].usual_s for trial in self._trials) for text in self._estimates if self._trials}
 
     def add(
         self, estimates: Mapping[str, Estimate], trials: Mapping[str, Trial], n_warm: int, alike: float = 1.0
