@@ -28,6 +28,7 @@ def draw(one: Measurements, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
     from matplotlib.patches import Patch
+    from matplotlib.ticker import NullLocator
 
     points = [point for point in one.points if not point.saturated]
     shown = [points[round(i * (len(points) - 1) / (N_PANELS - 1))] for i in range(N_PANELS)]
@@ -48,6 +49,7 @@ def draw(one: Measurements, path: Path) -> None:
         labels = [f"[{plan_text(plan)}]" if plan == point.chosen else plan_text(plan) for plan in plans]
         panel.set_xticks(list(at), labels, rotation=30, fontsize=8)
         panel.set(yscale="log", title=f"{point.rate_per_s:,.0f} events/s (eager busy {point.utilization:.0%})")
+        panel.yaxis.set_minor_locator(NullLocator())  # hundreds, over ten decades: they take seconds to lay out
         panel.title.set_fontsize(9)
         panel.grid(visible=True, axis="y", alpha=0.2)
         panel.set_axisbelow(True)
@@ -69,6 +71,7 @@ def draw_rates(found: list[Measurements], path: Path) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import NullLocator
 
     figure: Any
     figure, panels = pyplot.subplots(1, len(found), figsize=(15, 4.2), squeeze=False)
@@ -81,6 +84,7 @@ def draw_rates(found: list[Measurements], path: Path) -> None:
             latencies = [1e6 * p.latencies[plan].latency_s for p, plan in zip(points, plans, strict=True)]
             panel.plot(rates, latencies, marker="o", markersize=3, label=name, **style)
         panel.set(xscale="log", yscale="log", title=f"Experiment {one.experiment.number}", xlabel="events/s")
+        panel.yaxis.set_minor_locator(NullLocator())
         panel.grid(visible=True, which="both", alpha=0.2)
     panels[0][0].set_ylabel("latency, µs")
     panels[0][0].legend()

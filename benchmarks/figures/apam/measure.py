@@ -17,7 +17,7 @@ from cepheid.stats.queueing import waits_s
 EAGER = "eager"
 UTILIZATIONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1, 1.25, 1.5, 2.0)
 UTILIZATIONS_QUICK = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.1, 1.5, 2.0)
-N_REPLAYED = 50_000
+N_REPLAYED = 30_000
 """Events of a replay in real time."""
 
 LONGER = 3

@@ -23,16 +23,13 @@ PART, N_WARM = 500_000, 4_000
 """Services are measured on streams of so many events, each made up from a seed of its own; the first ones of each,
 which find the window not full, do not count."""
 
-FAR, N_SHORT = 5.0, 50_000
+FAR, N_SHORT = 2.0, 20_000
 """See `measured`."""
 
-N_TIMES = 2
-"""Of each event the least time of so many runs counts."""
-
-SLOW_PART, N_AGAIN = 1.1, 4
-"""Where the usual events of a plan (`Trial.usual_s`) take so many times as long on a stream as on the fastest one, it
-is measured there again, so often at most: all runs of a while may be slow by two thirds (1,005 in place of 590 ns an
-event were seen), where something else uses the caches; the least time of each event counts."""
+N_TIMES, MOST_TIMES, SLOW_PART = 2, 4, 1.08
+"""Of each event the least time of so many runs counts: at least, and at most where its usual events (`Trial.usual_s`)
+take so many times as long as those of the fastest stream. For a while all runs may be slow by two thirds (1,005 in
+place of 590 ns an event were seen), where something else uses the caches."""
 
 LEAD_NS = 2_000_000
 """A replay begins so much after it is asked for."""
@@ -101,25 +98,29 @@ def measured(experiment: Experiment, plans: Sequence[str], n_parts: int) -> dict
 
     The least, as in any run the system may let another process run for milliseconds, which is many services, or slow
     the whole run down by half. The plans take turns, so that where the machine is slow for a while, it is so for all of
-    them. What is out of the question by some events of the first stream (`FAR` times the best in the time of an event,
-    and of one that ends a match) is measured on these alone.
+    them. What is out of the question by some events of the first stream, as another plan takes a part (1 / `FAR`) of
+    the time both for an event and for one that ends a match, is measured on these alone.
     """
     found = measured_on(part(experiment, 0).first(N_SHORT), plans, 1)
-    least = min(one.mean_s for one in found.values()), min(one.ending_s for one in found.values())
-    near = [plan for plan, one in found.items() if one.mean_s <= FAR * least[0] or one.ending_s <= FAR * least[1]]
+    taken = {plan: FAR * np.array([one.mean_s, one.ending_s]) for plan, one in found.items()}
+    near = [
+        plan
+        for plan, one in found.items()
+        if not any((of <= (one.mean_s, one.ending_s)).all() for other, of in taken.items() if other != plan)
+    ]
     return found | measured_in_full(experiment, near, n_parts)
 
 
 def measured_in_full(experiment: Experiment, plans: Sequence[str], n_parts: int) -> dict[str, Services]:
-    """The same on all streams, of whichever plans."""
-    parts = [measured_on(part(experiment, number), plans, N_TIMES) for number in range(n_parts)]
-    for number, found in enumerate(parts):
-        for _ in range(N_AGAIN):
-            slow = [p for p in plans if found[p].usual_s > SLOW_PART * min(one[p].usual_s for one in parts)]
-            if not slow:
-                break
-            again = measured_on(part(experiment, number), slow, 1)
-            found |= {plan: found[plan].least(one) for plan, one in again.items()}
+    """The same on all streams, of whichever plans: one stream after the other, and again, as a slow while hits few."""
+    streams = [part(experiment, number) for number in range(n_parts)] if plans else []
+    parts: list[dict[str, Services]] = [{} for _ in streams]
+    for times in range(MOST_TIMES):
+        least = {plan: min(one[plan].usual_s for one in parts) for plan in plans} if times else {}
+        for stream, found in zip(streams, parts, strict=True):
+            again = [plan for plan in plans if times < N_TIMES or found[plan].usual_s > SLOW_PART * least[plan]]
+            for plan, one in measured_on(stream, again, 1).items():
+                found[plan] = found[plan].least(one) if plan in found else one
     return {
         plan: Services(
             plan,

@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,9 +147,8 @@ def played(trial: Trial, rate_per_s: float, n_warm: int, seed: int, alike: float
     if not np.isfinite(services_s).all():
         waits[:] = math.inf
     elif rate_per_s > 0:
-        random = np.random.default_rng(seed)
-        for _ in range(N_PLAYED):
-            waits += waits_s(services_s, np.cumsum(random.exponential(1 / rate_per_s, len(services_s)))) / N_PLAYED
+        for arrivals in _arrivals(len(services_s), seed):
+            waits += waits_s(services_s, arrivals / rate_per_s) / N_PLAYED
 
     def sums(which: NDArray[np.bool_]) -> Sums:
         return Sums(int(np.count_nonzero(which)), float(waits[which].sum()), float(services_s[which].sum()))
@@ -161,6 +161,12 @@ def played(trial: Trial, rate_per_s: float, n_warm: int, seed: int, alike: float
         ends=sums(trial.ends[late]),
         final=sums(trial.final[late]),
     )
+
+
+@lru_cache(maxsize=1)
+def _arrivals(n: int, seed: int) -> NDArray[np.float64]:
+    """When events arrive that come at random, one in a second; shape (N_PLAYED, n). The next plan asks for the same."""
+    return np.cumsum(np.random.default_rng(seed).standard_exponential((N_PLAYED, n)), axis=1)
 
 
 def tried(estimate: Estimate, trials: Sequence[Played]) -> Estimate:
