@@ -39,7 +39,8 @@ demo: setup  ## delays that grow from flight to flight, in all flights that left
 	@.venv/bin/cepheid demo
 
 test: setup  ## the tests, without the slow ones, in two processes (under ten minutes)
-	@$(WITH_JAVA_IF_ANY) $(PY) -m pytest -m "not slow" -n 2
+	@$(WITH_JAVA_IF_ANY) [ -z "$$java_home" ] || { SPARK_SUBMIT_OPTS="$$($(PY) scripts/spark_java.py)" && \
+	export SPARK_SUBMIT_OPTS; } || exit 1; $(PY) -m pytest -m "not slow" -n 2
 
 check: setup  ## style, types, who imports whom, docstrings
 	@$(PY) -m ruff check .

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,9 +37,6 @@ PAIRS = "tests/properties/test_pairs.py"
 SPARK = ("tests/spark", "tests/kafka")
 ELSEWHERE = ("tests/mutants", "tests/properties", *SPARK, "tests/architecture")
 """What has a part of its own; architecture is tested by `make check`. All the other tests are one part."""
-
-SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java as it is best where each process lives for a minute: it compiles fast and little, and collects on one thread."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +96,8 @@ class Run:
         done: those that have ended.
     """
 
-    def __init__(self, row: Sequence[Part], n_all: int) -> None:
+    def __init__(self, row: Sequence[Part], n_all: int, environment: Mapping[str, str]) -> None:
+        self._environment = environment
         self.done: list[Done] = []
         self._row, self._all, self._n_all = deque(row), threading.Lock(), n_all
         self._start_s = time.monotonic()
@@ -152,16 +150,13 @@ class Run:
 
     def _one(self, part: Part, lane: int | None) -> None:
         from_s, held = time.monotonic() - self._start_s, []
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        given = environment.get("SPARK_SUBMIT_OPTS")
-        environment["SPARK_SUBMIT_OPTS"] = f"{SHORT_LIVED_JAVA} {given}" if given else SHORT_LIVED_JAVA
         with self._all:
             if self._stopped:
                 return
             process = subprocess.Popen(
                 part.command,
                 cwd=ROOT,
-                env=environment,
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -226,7 +221,11 @@ def main() -> int:
         parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     (OUT / "figures").mkdir(parents=True, exist_ok=True)
 
-    run = Run([part for part in ROW if part.name in asked], len(asked))
+    java = subprocess.run(
+        [PYTHON, str(ROOT / "scripts" / "spark_java.py")], stdout=subprocess.PIPE, text=True, check=True
+    )
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "SPARK_SUBMIT_OPTS": java.stdout.strip()}
+    run = Run([part for part in ROW if part.name in asked], len(asked), environment)
 
     def ended(*_: object) -> None:
         run.stop()

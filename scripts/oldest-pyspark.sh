@@ -24,6 +24,8 @@ export PYTHONPATH
     echo "PySpark 4.0 in $folder is not the one that Python imports" >&2
     exit 1
 }
+SPARK_SUBMIT_OPTS=$("$py" scripts/spark_java.py)
+export SPARK_SUBMIT_OPTS
 [ $# -gt 0 ] || set -- -m "not slow or oldest" tests/spark tests/kafka
 # PySpark 4.0 leaves the sockets open by which it gives results to Python.
 exec "$py" -m pytest -W "ignore:unclosed <socket:ResourceWarning" "$@"

@@ -116,7 +116,7 @@ def expected(bound: BoundQuery, events: tuple[OracleEvent, ...], watch: WatchesC
     return [[(name, number[event.identity]) for name, event in one.bindings] for one in matches]
 
 
-@settings(max_examples=60 if not ENABLED else 120, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(
     examples(Features.ENGINE, shuffled=True),
     st.sampled_from(BINS),
