@@ -16,7 +16,7 @@ WITH_JAVA := java_home="$$(scripts/java.sh)" || exit 1; export JAVA_HOME="$$java
 WITH_JAVA_IF_ANY := java_home="$$(scripts/java.sh)" || { [ -z "$$CI" ] || exit 1; echo "without Java: what needs Spark is left out"; }; \
 	[ -z "$$java_home" ] || export JAVA_HOME="$$java_home";
 
-.PHONY: help setup java demo test check bench peers figures fuzz ci oldest lock clean
+.PHONY: help setup java demo test check bench peers figures fuzz mutants ci oldest lock clean
 
 help:  ## this list
 	@awk 'BEGIN {FS = ":.*  ## "} /^[a-z]+:.*  ## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -60,6 +60,9 @@ figures: setup  ## the figures of the papers, the paper's number beside ours; of
 
 fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 	@$(PY) scripts/fuzz.py --minutes $(MINUTES)
+
+mutants: setup  ## all faults that are seeded in the engine, each of which tests must find (make ci: a third of them)
+	@CEPHEID_MUTANTS=all $(PY) -m pytest tests/mutants
 
 ci: check  ## everything: checks, all tests with the slow ones, those on Spark with PySpark 4.0 again, the claims of the papers on a few seeds
 	@$(WITH_JAVA) $(PY) scripts/all_tests.py
