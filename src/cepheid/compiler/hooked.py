@@ -102,8 +102,11 @@ class HookTable:
             self._first = self._pair
 
     def updates(self, edge: Edge) -> list[list[int]]:
-        """The rows of the table `updates` for a step: a start notes its place, where its window begins."""
-        if edge.source is not None or self._first < 0:
+        """The rows of the table `updates` for a step: a start notes its place, where its window begins.
+
+        Kernels that observe note it beside the pair, in `hooks.observe_row`.
+        """
+        if edge.source is not None or self._first < 0 or self.hooks.wanted.observe:
             return []
         return [[k.SET_VALUE, self._first, 0, self._place, 0]]
 

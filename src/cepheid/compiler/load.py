@@ -61,7 +61,7 @@ Flags: TypeAlias = tuple[str, ...]
 
 _FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
     ("advance", "advance"): frozenset({"COUNTED", "GUARDED", "OBSERVED", "POSTPONES"}),
-    ("advance_chain", "advance_chain"): frozenset({"GUARDED"}),
+    ("advance_chain", "advance_chain"): frozenset({"GUARDED", "OBSERVED"}),
     ("advance_lazy", "advance_lazy"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_strict", "advance_strict"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_strict", "fire_strict"): frozenset({"OBSERVED"}),

@@ -21,7 +21,7 @@ NO_LIMIT = 2**62
 LETS_ALL_THROUGH = -(2**63)
 
 _BY_CELL = (h.A_UTILITIES, h.A_DROPPED, h.A_PROCESSED, h.A_TAKEN, h.A_COMPLETED, h.A_MATCHED)
-_BY_GROUP = (h.A_GROUPS, h.A_GROUPS_DROPPED)
+_BY_GROUP = (h.A_ANSWERS, h.A_GROUPS, h.A_GROUPS_DROPPED)
 _BY_STATE = (h.A_CREATED, h.A_EXTENDED, h.A_EXPIRED, h.A_PAIRS, h.A_EVALUATED)
 
 
@@ -46,15 +46,16 @@ class Asked:
         self._pool = pool
         self._marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_PAIR])
         self._row_width = int(compiled.plan[k.P_ROW_WIDTH])
+        field = max(int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_FIRST]), 0)
         shape = self._hooks.cells.shape
         self._shapes: dict[int, tuple[int, ...]] = {
             **dict.fromkeys(_BY_CELL, shape),
             **dict.fromkeys(_BY_GROUP, shape[:2]),
-            h.A_RANGES: (*shape[:2], 2),
             **dict.fromkeys(_BY_STATE, shape[1:2]),
         }
         area = np.zeros(h.AREA_HEADER + sum(int(np.prod(s)) for s in self._shapes.values()), np.int64)
         area[h.A_THRESHOLD], area[h.A_LEAST], area[h.A_LIMIT] = LETS_ALL_THROUGH, 1 + LETS_ALL_THROUGH, NO_LIMIT
+        area[h.A_FIELD] = field
         at = h.AREA_HEADER
         for table, of_shape in self._shapes.items():
             area[table] = at
@@ -62,10 +63,11 @@ class Asked:
         if before is not None:
             assert before.cells == self.cells, "plans of one query have the same states"
             pool.keep_for_policy(before._pool.for_policy.copy())
+            pool.for_policy[h.A_FIELD] = field
             return
         pool.keep_for_policy(area)
         self._table(h.A_UTILITIES)[...] = 1 + LETS_ALL_THROUGH
-        self._table(h.A_RANGES)[...] = 1 + LETS_ALL_THROUGH
+        self._table(h.A_ANSWERS)[...] = h.NONE
         self._obey(policy.begin(self._hooks.cells))
 
     def look(self) -> None:
@@ -99,7 +101,7 @@ class Asked:
 
     @property
     def _counted(self) -> list[int]:
-        return [table for table in self._shapes if table not in (h.A_UTILITIES, h.A_RANGES)]
+        return [table for table in self._shapes if table not in (h.A_UTILITIES, h.A_ANSWERS)]
 
     @property
     def cells(self) -> Cells:
@@ -142,8 +144,8 @@ class Asked:
             found = f"{guard.utilities.dtype} of shape {guard.utilities.shape}"
             raise ValueError(f"the utilities are {found}; the cells ask for int64 of shape {shape}")
         self._table(h.A_UTILITIES)[...] = guard.utilities
-        ranges = self._table(h.A_RANGES)
-        ranges[..., 0], ranges[..., 1] = guard.utilities.min(axis=2), guard.utilities.max(axis=2)
+        apart = guard.utilities <= guard.threshold
+        self._table(h.A_ANSWERS)[...] = np.where(apart.all(axis=2), h.ALL, np.where(apart.any(axis=2), h.SOME, h.NONE))
         self._pool.for_policy[h.A_LEAST] = guard.utilities.min()
         self._pool.for_policy[h.A_THRESHOLD] = guard.threshold
 
@@ -154,7 +156,7 @@ class Asked:
 
     def _seen(self, *, ended: bool) -> Seen:
         dropped, processed, taken, completed, matched = (self._table(table).copy() for table in _BY_CELL[1:])
-        groups, groups_dropped = (self._table(table).copy() for table in _BY_GROUP)
+        groups, groups_dropped = (self._table(table).copy() for table in _BY_GROUP[1:])
         created, extended, expired, pairs, evaluated = (self._table(table).copy() for table in _BY_STATE)
         if ended and self._hooks.wanted.observe:
             expired += self._left_open()

@@ -12,23 +12,16 @@ apart, once, and only where a plan needs it.
 from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints
+from cepheid.kernels.hook_layout import ALL, SOME
 from cepheid.kernels.hooks import (
-    ALL,
     COUNTED,
     GUARDED,
     OBSERVED,
-    SOME,
-    bins_of,
-    cell_at,
-    count_group,
     drop_group,
-    drops,
-    group_answer,
-    group_of,
-    may_drop,
-    observe_pairs,
-    pair_at_hand,
-    place_in,
+    leave_list,
+    leave_pair,
+    meet_list,
+    meets_in_run,
     tell_pairs,
     tell_work,
     went_on,
@@ -146,8 +139,6 @@ def advance(
     run_field, tells = plan[P_RUN_FIELD], plan[P_TELLS]
     has_runs = run_field >= 0 and plan[P_HORIZON] >= 0
     moves_on = plan[P_MIXED] != 0 and run_field >= 0
-    guards = GUARDED and may_drop(pool)
-    shift, last_bin = bins_of(plan)
     work = work_left(pool)  # told when the kernel returns
     stop = pool[M_STOP]
     while pool[M_EVENT] < stop:
@@ -216,24 +207,21 @@ def advance(
                         value = ints[(FIRST_COLUMN + column) * n + i]
                 comparator = plan[listed + FILTER_COMPARATOR]
                 exact = plan[listed + EVENT_KEYS_TO] - plan[listed + EVENT_KEYS_FROM] == 1
-                first, number_of_group, cell, place, first_place, guarded, group = 0, 0, 0, 0, 0, False, False
-                if guards or OBSERVED:
-                    number_of_group, first = group_of(k, i, plan, pool, ints)
-                    place, first_place = place_in(i, starting, plan, pool, ints)
-                    group = starting or row_id >= tail
-                if GUARDED and guards and group:
-                    answer = group_answer(number_of_group, first, i, starting, plan, pool, ints)
-                    if answer == ALL:
-                        drop_group(number_of_group, first, i, starting, plan, pool, ints)
+                guarded = False
+                if (GUARDED or OBSERVED) and (starting or row_id >= tail):
+                    answer = meet_list(k, i, starting, plan, pool, ints)
+                    if GUARDED and answer == ALL:
+                        drop_group(k, i, starting, plan, pool, ints)
                         continue
                     guarded = answer == SOME
-                met_cell, n_met = 0, 0  # a cell, and pairs of it that met and are not counted yet
-                n_pairs = 0  # of any cell
+                n_pairs = 0  # that met and are not counted yet
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail or starting:
                     if COUNTED:
                         if work <= 0:
-                            tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
+                            if OBSERVED:
+                                leave_list(pool)
+                            tell_pairs(k, n_pairs, filtered, plan, pool)
                             pause(k, row_id, pool)
                             tell_work(work, pool)
                             return WORK_DONE
@@ -256,28 +244,20 @@ def advance(
                                 gone = exact
                                 met = False
                     if met and (guarded or OBSERVED):
-                        cell = cell_at(first, place, first_place, row, shift, last_bin, pool)
-                        if GUARDED and guarded and drops(cell, pool):
-                            met = False
+                        met = meets_in_run(row, plan, pool)
                     meets = met
                     if met and filtered:
                         met = compare_ints(comparator, pool[row + filter_field], value)
                     if met:
                         room = has_room(row_id, row, plan, pool)
                         if room != DONE:
-                            tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
+                            if OBSERVED:
+                                leave_pair(pool)
+                                leave_list(pool)
+                            tell_pairs(k, n_pairs, filtered, plan, pool)
                             pause(k, row_id, pool)
                             tell_work(work, pool)
                             return room
-                    if OBSERVED and meets:
-                        # Rows stand by age, so many of them one after the other are of one bin.
-                        if cell != met_cell:
-                            if n_met:
-                                observe_pairs(met_cell, n_met, pool)
-                            met_cell, n_met = cell, 0
-                        n_met += 1
-                        if met:
-                            pair_at_hand(cell, pool)
                     if COUNTED and meets:
                         n_pairs += 1
                     if met:
@@ -350,7 +330,10 @@ def advance(
                                     room = has_room(row_id, row, plan, pool)
                                     if room != DONE:
                                         leave_step(following_edge, pool)
-                                        tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
+                                        if OBSERVED:
+                                            leave_pair(pool)
+                                            leave_list(pool)
+                                        tell_pairs(k, n_pairs - 1, filtered, plan, pool)
                                         pause(k, row_id, pool)
                                         tell_work(work, pool)
                                         return room
@@ -366,9 +349,7 @@ def advance(
                     else:
                         previous = row
                     row_id = following
-                tell_pairs(k, met_cell, n_met, n_pairs, filtered, plan, pool)
-                if OBSERVED and group:
-                    count_group(number_of_group, pool)
+                tell_pairs(k, n_pairs, filtered, plan, pool)
             pool[M_STAGE] = 2
         if plan[P_N_BUFFERS] and keep(fit, number, time, 0, 0, plan, pool, reals, ints, floats, nulls) != DONE:
             tell_work(work, pool)

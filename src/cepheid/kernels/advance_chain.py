@@ -38,7 +38,8 @@ from cepheid.kernels.chain import (
     UPDATE_WIDTH,
 )
 from cepheid.kernels.comparators import compare_ints
-from cepheid.kernels.hooks import ALL, GUARDED, SOME, cell_of, drop_group, drops, group_answer, group_of, may_drop
+from cepheid.kernels.hook_layout import ALL, SOME
+from cepheid.kernels.hooks import GUARDED, drop_group, meet_list, meets_in_run
 from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -166,7 +167,6 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
     resumed = pool[M_STAGE] != 0
     code = DONE
     time, stepped = 0, False
-    guards = GUARDED and may_drop(pool)
     while i < stop:
         fit = ints[at(FIT_COLUMN * n + i)]
         if fit == 0:
@@ -185,14 +185,12 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
             if not (fit >> e) & 1:
                 continue
             step = CHAIN_HEADER + e * STEP_WIDTH
-            group, cells, guarded = 0, 0, False
-            if GUARDED and guards:
-                # The rows that wait for step e are in state e - 1 and list e - 1; the starts are the last list.
-                group, cells = group_of(e - 1 if e > 0 else n_steps - 1, i, plan, pool, ints)
+            guarded = False
             if e == 0:
                 resumed = False
-                if GUARDED and guards and group_answer(group, cells, i, True, plan, pool, ints) == ALL:
-                    drop_group(group, cells, i, True, plan, pool, ints)
+                # The rows that wait for step e are in state e - 1 and list e - 1; the starts are the last list.
+                if GUARDED and meet_list(n_steps - 1, i, True, plan, pool, ints) == ALL:
+                    drop_group(n_steps - 1, i, True, plan, pool, ints)
                     continue
                 if head - tail > mask:
                     while tail < head and time - pool[at(rows + (tail & mask) * width + START)] > keep:
@@ -217,10 +215,10 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                 while row_id != pool[M_ROW]:
                     link = rows + (row_id & mask) * width + NEXT
                     row_id = pool[at(link)]
-            if GUARDED and guards and row_id >= tail:
-                answer = group_answer(group, cells, i, False, plan, pool, ints)
+            if GUARDED and row_id >= tail:
+                answer = meet_list(e - 1, i, False, plan, pool, ints)
                 if answer == ALL:
-                    drop_group(group, cells, i, False, plan, pool, ints)
+                    drop_group(e - 1, i, False, plan, pool, ints)
                     continue
                 guarded = answer == SOME
             field, passes = chain[at(step + S_FILTER_FIELD)], chain[at(step + S_PASSES)]
@@ -238,11 +236,10 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                     pool[at(link)] = following
                     row_id = following
                     continue
-                if GUARDED and guarded and pool[at(row + KEY)] == key:
-                    if drops(cell_of(cells, i, row, False, plan, pool, ints), pool):
-                        link = row + NEXT
-                        row_id = following
-                        continue
+                if GUARDED and guarded and pool[at(row + KEY)] == key and not meets_in_run(row, plan, pool):
+                    link = row + NEXT
+                    row_id = following
+                    continue
                 value = pool[at(row + field)]
                 order = 1 + (value > against) - (value < against)
                 # One branch: which rows pass cannot be foreseen.

@@ -36,9 +36,19 @@ A_PAIR = 3  # the cell of the pair at hand
 # where tables begin, counted from here; by cell:
 A_UTILITIES, A_DROPPED, A_PROCESSED, A_TAKEN, A_COMPLETED, A_MATCHED = 4, 5, 6, 7, 8, 9
 # by type and state:
-A_RANGES = 10  # the least and the greatest utility
+A_ANSWERS = 10  # which pairs are dropped: SOME, NONE, or ALL, whatever their bins
 A_GROUPS, A_GROUPS_DROPPED = 11, 12
 # by state:
 A_CREATED, A_EXTENDED, A_EXPIRED, A_PAIRS, A_EVALUATED = 13, 14, 15, 16, 17
 A_LEAST = 18  # the least of all utilities
-AREA_HEADER = 19
+# of the list that is walked; see `hooks.meet_list`:
+A_GROUP = 19  # the number of the type and state
+A_PLACE = 20  # the place of the event, from which that of a row's first event is to be taken off
+# of the run of its rows that lie in one bin:
+A_EDGE, A_WIDTH = 21, 22  # a row is in it that lies no further below the edge, as a number without sign (-1: all are)
+A_APART = 23  # 1: its pairs are dropped
+A_COUNTER = 24  # where its pairs are counted, from here
+A_FIELD = 25  # the field of rows that tells where they lie
+AREA_HEADER = 26
+
+SOME, NONE, ALL = 0, 1, 2

@@ -1,4 +1,4 @@
-"""Indices that are known not to be negative."""
+"""Numbers without a sign."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import Any
 from cepheid.kernels.jit import COMPILING
 
 
-def _unsigned() -> Any:
-    if not COMPILING:
-        return int
+def _of_machine() -> Any:
     from numba import uint64
 
     return uint64
 
 
-at: Callable[[int], int] = _unsigned()
-"""An index as an unsigned number: Numba does not test whether it is negative, a fifth of a walk's time."""
+def _unsigned(number: int) -> int:
+    return int(number) & (1 << 64) - 1
+
+
+at: Callable[[int], int] = _of_machine() if COMPILING else int
+"""An index that is not negative: Numba does not test whether it is, a fifth of a walk's time."""
+
+unsigned: Callable[[int], int] = _of_machine() if COMPILING else _unsigned
+"""A number modulo 2**64, so that one comparison tells whether it lies between 0 and another one."""

@@ -131,5 +131,5 @@ def make_row(
         else:
             tally(at, made, 0, 0, 0, plan, pool, reals, ints, floats, nulls)
     if OBSERVED:
-        observe_row(made, plan, pool)
+        observe_row(made, row_id, row, current - pool[M_BASE], plan, pool, ints)
     return made
