@@ -23,9 +23,9 @@ _DELTA_SETTINGS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 
-_ALSO_RUN = ("4.2.0",)
-"""Versions of the connector that run on a later Spark, for where Maven has none of Spark's own version: 4.2.0 was
-tested on Spark 4.3.0."""
+_ALSO_RUN = {"4.2.0": "4.3", "4.0.0": "4.0"}
+"""Versions of the connector that run on a later Spark, for where Maven has none of Spark's own version -> the Spark on
+which each was tested last."""
 
 
 def kafka_jars() -> list[Path]:
@@ -37,7 +37,10 @@ def kafka_jars() -> list[Path]:
     own = pyspark.__version__
     brought = _brought()
     first: SetupError | None = None
-    versions = [own, *(other for other in _ALSO_RUN if _numbers(other) < _numbers(own))]
+    also = [
+        one for one, last in _ALSO_RUN.items() if _numbers(one) < _numbers(own) and _numbers(own)[:2] <= _numbers(last)
+    ]
+    versions = [own, *also]
     # Asking Maven for what it has not takes seconds: what is here goes before.
     for version in sorted(versions, key=lambda version: not is_here(f"{KAFKA_CONNECTOR}:{version}")):
         try:
