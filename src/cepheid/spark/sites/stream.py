@@ -17,6 +17,7 @@ from cepheid import __version__
 from cepheid.spark.shipment import opened, packed
 from cepheid.spark.sites.program import SiteProgram
 from cepheid.spark.sites.site import Record, Site
+from cepheid.spark.state_info import mend
 from cepheid.spark.stream_query import Progress, StreamRun
 
 _STATE = "token string, snapshot binary"
@@ -28,6 +29,8 @@ _CLIENT = {
     "kafka.max.block.ms": "600000",
 }
 _MOST_ROWS = 4096
+
+mend()
 
 _programs: dict[bytes, SiteProgram] = {}
 _warm: dict[bytes, tuple[str, Site]] = {}

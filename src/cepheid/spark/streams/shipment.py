@@ -11,6 +11,9 @@ import pandas as pd
 
 from cepheid import __version__
 from cepheid.spark.shipment import opened, packed
+from cepheid.spark.state_info import mend
+
+mend()
 
 RESULTS = "bucket int, payload binary"
 """The columns in which Spark gets what a bucket gives."""
