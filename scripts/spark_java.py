@@ -4,7 +4,8 @@
 Java compiles fast and little then, collects on one thread, and maps the classes of Spark from an archive in build/java,
 where they lie as they are in memory, in place of reading them from some hundred jars. A small program took 19 s of the
 processor's time in place of 55. The archive fits one Java and one PySpark; where there is none it is made, by a small
-program, half a minute. Where it cannot be made, that is told, and the options are those without it.
+program: about a minute, and more beside other work. Where it cannot be made, that is told, and the options are those
+without it.
 """
 
 from __future__ import annotations
@@ -40,9 +41,13 @@ def make(path: Path) -> None:
             "PYSPARK_PYTHON": sys.executable,
         }
         command = [sys.executable, __file__, "--work", folder]
-        ran = subprocess.run(
-            command, env={**os.environ, **options}, capture_output=True, text=True, timeout=LONGEST_S, check=False
-        )
+        try:
+            ran = subprocess.run(
+                command, env={**os.environ, **options}, capture_output=True, text=True, timeout=LONGEST_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            print(f"Java made no archive of Spark's classes within {LONGEST_S} s", file=sys.stderr)
+            return
         if ran.returncode or not made.is_file():
             print(f"Java makes no archive of Spark's classes: {(ran.stdout + ran.stderr)[-2000:]}", file=sys.stderr)
             return
@@ -89,7 +94,7 @@ def main() -> None:
         return
     path = archive()
     if not path.is_file():
-        print("Java makes an archive of Spark's classes: half a minute", file=sys.stderr)
+        print("Java makes an archive of Spark's classes, once: a minute or two", file=sys.stderr)
         make(path)
     shared = [f"-XX:SharedArchiveFile={path}"] if path.is_file() else []
     given = filter(None, [os.environ.get("SPARK_SUBMIT_OPTS")])
