@@ -101,10 +101,10 @@ def lines(one: Measurements) -> Iterator[str]:
     yield f"  {'plan':8}{'E[ST] ns':>10}{'model':>9}{'E[ST_FE]':>10}{'model':>9}{'E[ST_TFE]':>11}"
     for estimate in one.decision.estimates:
         own = one.services[estimate.plan]
-        taken, final, ends = (values[own.late] for values in (own.service_s, own.final, own.ends))
+        taken, final = own.service_s[own.late], own.final[own.late]
         yield (
             f"  {plan_text(estimate.plan):8}{1e9 * own.mean_s:10,.0f}{1e9 / estimate.events_per_s:9,.0f}"
-            f"{1e9 * taken[final].mean():10,.0f}{1e9 * estimate.service_s:9,.0f}{1e9 * taken[ends].mean():11,.0f}"
+            f"{1e9 * taken[final].mean():10,.0f}{1e9 * estimate.service_s:9,.0f}{1e9 * own.ending_s:11,.0f}"
         )
     heads = f"{'rho':>5}{'events/s':>12} {'chosen':8}{'us':>11}{'eager us':>12}{'lazy us':>11} {'best':8}{'x best':>7}"
     yield f"  {heads} {'two errors off':20}model alone"

@@ -56,7 +56,7 @@ def arrivals(n: int, rate_per_s: float, seed: int) -> Floats:
 
 def latency(services: Services, rate_per_s: float) -> Latency:
     """The latency over some arrival processes."""
-    which = services.ends & services.late
+    which = services.counted
     n = len(services.service_s)
     waits = np.zeros(np.count_nonzero(which))
     for seed in range(N_SEEDS):

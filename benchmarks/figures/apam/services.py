@@ -82,10 +82,15 @@ class Services:
         return replace(self, service_s=np.minimum(self.service_s, other.service_s))
 
     @property
-    def ending_s(self) -> float:
-        """The same of one that ends a match."""
+    def counted(self) -> NDArray[np.bool_]:
+        """Which events have a latency: those that end a match; where none does, those that might; shape (n,)."""
         which = self.late & self.ends
-        return float(self.service_s[which if which.any() else self.late & self.final].mean())
+        return which if which.any() else self.late & self.final
+
+    @property
+    def ending_s(self) -> float:
+        """The same of one that ends a match, or might where none does."""
+        return float(self.service_s[self.counted].mean())
 
 
 def part(experiment: Experiment, number: int) -> Prepared:

@@ -10,7 +10,19 @@ import pytest
 
 from cepheid.policies.evaluation.cost_model import Estimate
 from cepheid.policies.evaluation.plans import Plan
-from cepheid.policies.evaluation.trying import ALIKE, FEWEST_ENDS, MOST_KEPT, Evidence, in_turns, played, tried
+from cepheid.policies.evaluation.trying import (
+    ALIKE,
+    FAR,
+    FEWEST_ENDS,
+    LEADS,
+    MOST_KEPT,
+    MOST_TRIED,
+    Evidence,
+    in_turns,
+    played,
+    shortlist,
+    tried,
+)
 from cepheid.ports.evaluation import Trial
 
 N, RATE = 2_000, 1_000.0
@@ -40,7 +52,7 @@ def test_a_burst_in_one_trial_of_many_is_in_what_all_of_them_say():
         assert (found["eager"].latency_s > found["/b a"].latency_s) == (number >= 1), number
     assert found["eager"].mean_service_s == pytest.approx((5 * N * 1e-4 + 200 * 2e-3) / (5 * N))
     assert found["eager"].deviation_s > found["/b a"].deviation_s == pytest.approx(0.0, abs=1e-9)
-    assert known.names() == list(NAMES)
+    assert known.names([], "eager") == list(NAMES)
 
 
 def test_another_rate_another_plan_or_other_services_begin_anew():
@@ -49,7 +61,7 @@ def test_another_rate_another_plan_or_other_services_begin_anew():
         known.add(estimates(), dict.fromkeys(NAMES, trial(1e-4)), 0)
         assert known.goes_on(RATE * ALIKE, "eager")
         assert not known.goes_on(rate, current)
-        assert known.names() == []
+        assert known.names([], current) == []
         assert not known.goes_on(RATE, "eager")
     known = Evidence()
     for _ in range(3):
@@ -121,3 +133,48 @@ def test_a_trial_in_a_slow_while_is_made_again():
     found = in_turns(lambda plan: next(asked[plan]), NAMES)
     assert found is not None
     assert found["/b a"].usual_s == pytest.approx(1.6e-4)
+
+
+def estimated(text: str, service_s: float, final_s: float) -> Estimate:
+    eager = tuple(text.split("/")[0].split()) if "/" in text else ("a", "b", "c")
+    plan = Plan(eager, tuple(text.split("/")[1].split()) if "/" in text else ())
+    return Estimate(plan, {}, RATE, service_s, 0.0, 0.0, final_s)
+
+
+def test_the_eager_and_the_lazy_plan_are_tried_wherever_they_are_not_far_slower():
+    # A window without values for which one condition holds: the model takes the plan that begins with it for the best.
+    found = {"a b/c": estimated("a b/c", 4e-7, 4e-9), "a/b c": estimated("a/b c", 3e-5, 3e-4)}
+    near = {"eager": estimated("eager", 9e-7, 2e-8), "/a b c": estimated("/a b c", 8e-7, 4e-6)}
+    assert shortlist({**found, **near}, "/a b c") == ["a b/c", "/a b c", "eager"]
+    assert shortlist({**found, **near}, "eager") == ["a b/c", "eager", "/a b c"]
+    far = {text: replace(one, mean_service_s=4e-7 * FAR * 1.01) for text, one in near.items()}
+    assert shortlist({**found, **far}, "/a b c") == ["a b/c"]
+
+
+def test_a_plan_that_is_often_the_best_by_the_model_joins_those_that_are_tried():
+    texts = ["eager", "/a b c", "a b/c", "/b a c", "/c a b"]
+    of = {text: estimated(text, 1.0, 1.0) for text in texts}
+    known = Evidence()
+    for _ in range(3):
+        found = known.add(of, {"eager": trial(1e-4), "/a b c": trial(2e-4)}, 0)
+    assert found["eager"].mean_service_s == pytest.approx(1e-4)
+    for n in range(1, LEADS + 1):
+        assert ("a b/c" in known.names(["a b/c", "eager"], "eager")) == (n == LEADS)
+    trials = {"eager": trial(1.1e-4), "/a b c": trial(2e-4), "a b/c": trial(5e-5)}
+    found = known.add(of, trials, 0)
+    # They are compared by the same events: what was tried before the new one came is left out.
+    assert [round(found[text].mean_service_s, 7) for text in trials] == [1.1e-4, 2e-4, 5e-5]
+    assert known.names(["a b/c"], "eager") == list(trials)
+
+
+def test_where_many_plans_were_the_best_those_that_did_worst_are_no_longer_tried():
+    texts = ["eager", "/a b c", "a b/c", "/b a c", "/c a b"]
+    of = {text: estimated(text, 1.0, 1.0) for text in texts}
+    known = Evidence()
+    known.add(of, {text: trial(1e-4 * number) for number, text in enumerate(texts[:MOST_TRIED], 1)}, 0)
+    for _ in range(LEADS):
+        names = known.names([texts[-1]], texts[MOST_TRIED - 1])
+    # The slowest of all runs, and stays.
+    assert names == [*texts[: MOST_TRIED - 2], *texts[MOST_TRIED - 1 :]]
+    known.add(of, {text: trial(1e-4) for text in names}, 0)
+    assert known.names([texts[MOST_TRIED - 2]], texts[0]) == names

@@ -22,7 +22,7 @@ from cepheid.policies.evaluation.fitting import machine_model
 from cepheid.policies.evaluation.indexed_joins import IndexedJoins
 from cepheid.policies.evaluation.matching_order import MOST_EXACT, greedy_order, matching_order, optimal_order
 from cepheid.policies.evaluation.plans import Plan, candidates
-from cepheid.policies.evaluation.trying import Evidence, in_turns, shortlist
+from cepheid.policies.evaluation.trying import Evidence, in_turns, leaders, shortlist
 from cepheid.policies.evaluation.workload import Condition, Loop, Workload
 from cepheid.ports.evaluation import Decision, Measure, Pattern, PlanEstimate, Sampled
 from cepheid.stats.sliding import SlidingSums, share
@@ -275,7 +275,8 @@ class AdaptiveEvaluation:
         if self._pattern.at_once or sampled.trial is None or n_alike < WINDOWS_TRIED * in_window:
             return {}
         rate = workload.arrival_rate_per_s
-        names = self._evidence.names() if self._evidence.goes_on(rate, current) else shortlist(estimates, current)
+        goes_on = self._evidence.goes_on(rate, current)
+        names = self._evidence.names(leaders(estimates), current) if goes_on else shortlist(estimates, current)
         if names == [current]:  # a trial of what runs, with nothing to be compared with, would be for nothing
             return {}
         began_s = self._options.clock()

@@ -7,11 +7,11 @@ waiting for the eager plan. So one trial does not always name the better plan, a
 
 from __future__ import annotations
 
-import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf, isinf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,12 @@ from cepheid.ports.evaluation import Trial
 from cepheid.stats.queueing import utilization, waits_s
 
 NEAR, FAR, MOST_TRIED = 3.0, 10.0, 4
-"""Tried are plans that the cost model takes for so many times as slow as the best, at most; the running one, too,
-unless it takes it for `FAR` times as slow; and of all these, so many."""
+"""Tried are plans that the cost model takes for so many times as slow as the best, at most; the running one, too, and
+the eager and the lazy plan, unless it takes them for `FAR` times as slow; and of all these, so many."""
+
+LEADS = 3
+"""A plan that is not among those that are tried joins them when the cost model took it for the best so many times. The
+selectivities of one window say little: where a condition holds for few values, none of them may be in it."""
 
 IDLE = 0.05
 """Up to such a utilization of the best plan, its events hardly wait, and plans whose last events are served late cannot
@@ -53,6 +57,9 @@ some plan takes so many times as long for them: bursts alone may double that of 
 def shortlist(estimates: Mapping[str, Estimate], current: str) -> list[str]:
     """The plans of which trials are made: the best by latency and by service rate, the one that runs, and near ones.
 
+    With them the eager and the lazy plan, between which all others lie: they are those whose times the cost model knows
+    best, and one of them is seldom far from the best plan.
+
     Args:
         estimates: by the cost model.
         current: the plan that runs.
@@ -64,10 +71,18 @@ def shortlist(estimates: Mapping[str, Estimate], current: str) -> list[str]:
     near = [text for text in estimates if service[text] <= NEAR * least[1]]
     if idle:
         near = [text for text in near if latency[text] <= NEAR * least[0]]
-    first = [min(latency, key=latency.__getitem__), min(service, key=service.__getitem__)]
-    running = [current] if current in estimates and service[current] <= FAR * least[1] else []
+    by_eagerness = sorted(estimates, key=lambda text: len(estimates[text].plan.lazy))
+    also = [text for text in (current, by_eagerness[0], by_eagerness[-1]) if text in estimates]
+    also = [text for text in also if service[text] <= FAR * least[1]]
     ordered = sorted(near, key=(latency if idle else service).__getitem__)
-    return list(dict.fromkeys([*first, *running, *ordered]))[:MOST_TRIED]
+    return list(dict.fromkeys([*leaders(estimates), *also, *ordered]))[:MOST_TRIED]
+
+
+def leaders(estimates: Mapping[str, Estimate]) -> list[str]:
+    """The best plan by latency, and the best by service rate, which may be the same."""
+    by_latency = min(estimates, key=lambda text: estimates[text].waiting_s + estimates[text].final_service_s)
+    by_service = min(estimates, key=lambda text: estimates[text].mean_service_s)
+    return list(dict.fromkeys([by_latency, by_service]))
 
 
 def in_turns(
@@ -145,7 +160,7 @@ def played(trial: Trial, rate_per_s: float, n_warm: int, seed: int, alike: float
     services_s = trial.services_s[late]
     waits = np.zeros(len(services_s))
     if not np.isfinite(services_s).all():
-        waits[:] = math.inf
+        waits[:] = inf
     elif rate_per_s > 0:
         for arrivals in _arrivals(len(services_s), seed):
             waits += waits_s(services_s, arrivals / rate_per_s) / N_PLAYED
@@ -186,12 +201,12 @@ def tried(estimate: Estimate, trials: Sequence[Played]) -> Estimate:
         waiting = sum(one.waited_s for one in counted) / n_counted
         final = sum(one.served_s for one in counted) / n_counted
     if utilization(estimate.arrival_rate_per_s, mean) >= 1:
-        waiting = math.inf
+        waiting = inf
     squared = sum(one.squared_s2 for one in trials) / n
     return replace(
         estimate,
         mean_service_s=mean,
-        deviation_s=math.inf if math.isinf(mean) else math.sqrt(max(squared - mean * mean, 0.0)),
+        deviation_s=inf if isinf(mean) else sqrt(max(squared - mean * mean, 0.0)),
         waiting_s=waiting,
         final_service_s=final,
     )
@@ -208,11 +223,15 @@ class Evidence:
         self._estimates: dict[str, Estimate] = {}
         self._rates: deque[float] = deque(maxlen=MOST_KEPT)
         self._trials: deque[dict[str, Played]] = deque(maxlen=MOST_KEPT)
+        self._found: dict[str, Estimate] = {}
+        self._leads: Counter[str] = Counter()
         self._n = 0
 
     def clear(self) -> None:
         """Forget all trials."""
         self._estimates.clear()
+        self._found.clear()
+        self._leads.clear()
         self._rates.clear()
         self._trials.clear()
 
@@ -230,9 +249,22 @@ class Evidence:
         self.clear()
         return False
 
-    def names(self) -> list[str]:
-        """The plans that are tried."""
-        return list(self._estimates)
+    def names(self, leading: Sequence[str], current: str) -> list[str]:
+        """The plans that are tried now: those before, and with them one that has been the best often enough.
+
+        Where these are more than `MOST_TRIED`, the one that did worst is left out from now on.
+
+        Args:
+            leading: the best ones by the cost model, now; see `leaders`.
+            current: the plan that runs.
+        """
+        self._leads.update(leading)
+        new = [text for text in leading if text not in self._estimates and self._leads[text] == LEADS]
+        names = [*self._estimates, *new]
+        while new and len(names) > MOST_TRIED:
+            others = [text for text in self._found if text in names and text != current]
+            names.remove(max(others, key=lambda text: (self._found[text].latency_s, self._found[text].mean_service_s)))
+        return names
 
     def usual_s(self) -> dict[str, float]:
         """By plan, what its usual events took in the fastest trial: see `Trial.usual_s`."""
@@ -252,6 +284,9 @@ class Evidence:
             By plan, what all trials say of it.
         """
         rate = next(iter(estimates.values())).arrival_rate_per_s
+        if trials.keys() != self._estimates.keys():  # plans are compared by the same events
+            self._trials.clear()
+            self._estimates = {text: one for text, one in self._estimates.items() if text in trials}
         for text in trials:  # a plan whose order the cost model now takes for another is tried as it was
             self._estimates[text] = estimates.get(text) or replace(self._estimates[text], arrival_rate_per_s=rate)
         found = {text: played(trial, rate, n_warm, self._n, alike) for text, trial in trials.items()}
@@ -261,7 +296,8 @@ class Evidence:
         self._n += 1
         self._rates.append(rate)
         self._trials.append(found)
-        return {text: tried(self._estimates[text], [trial[text] for trial in self._trials]) for text in found}
+        self._found = {text: tried(self._estimates[text], [trial[text] for trial in self._trials]) for text in found}
+        return dict(self._found)
 
     def _is_other(self, text: str, one: Played) -> bool:
         before = [trial[text] for trial in self._trials]
