@@ -56,7 +56,7 @@ class Jump:
 
 def jump(*, quick: bool) -> Jump:
     """Run it on the stream of the third experiment."""
-    n = 240_000 if quick else 360_000
+    n = 180_000 if quick else 360_000
     stream = prepared(EXPERIMENTS[2], n, seed=7)
     lazy = "/D C B A"
     services = measured_on(stream, ("eager", lazy), 2)

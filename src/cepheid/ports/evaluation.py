@@ -72,6 +72,17 @@ class Trial:
         n = len(self.services_s) * 3 // 4
         return float(np.partition(self.services_s, n)[:n].mean()) if n else 0.0
 
+    @property
+    def mean_s(self) -> float:
+        """The mean of all services."""
+        return float(self.services_s.mean())
+
+    @property
+    def ending_s(self) -> float:
+        """The mean of the events that ended a match; where there is none, of those that might; and else of all."""
+        which = next((one for one in (self.ends, self.final) if one.any()), slice(None))
+        return float(self.services_s[which].mean())
+
     def least(self, other: Trial) -> Trial:
         """This one with the lesser of both times of each event, where another trial was of the same plan and events."""
         return replace(self, services_s=np.minimum(self.services_s, other.services_s))

@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import inf, isinf, sqrt
+from math import inf, isfinite, isinf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,10 @@ slow a whole run down by half, or all of a while by two thirds, and one plan mor
 slow where others use the caches. Rounds end when the usual events of each plan take nearly what they took in the
 fastest of the trials before, or in the first trial its two fastest runs nearly the same; so many at most.
 """
+
+OUT = 3.0
+"""A plan that takes so many times as long as another in the first round, for an event and for one that ends a match, is
+tried in no other: nothing slows a plan down by so much."""
 
 N_PLAYED = 2
 """Times that the arrivals of a trial are played through: waits hang on the services far more than on these."""
@@ -88,7 +92,9 @@ def leaders(estimates: Mapping[str, Estimate]) -> list[str]:
 def in_turns(
     trial: Callable[[str], Trial | None], names: Sequence[str], usual_s: Mapping[str, float] | None = None
 ) -> dict[str, Trial] | None:
-    """What plans take in a few rounds, in each of which every plan is tried once; None where one cannot be tried.
+    """What plans take in a few rounds, in each of which each is tried once; None where one cannot be tried.
+
+    What is out of the question after the first round (`OUT`) is not tried in the others.
 
     Args:
         trial: runs a plan once.
@@ -97,21 +103,32 @@ def in_turns(
     """
     found: dict[str, Trial] = {}
     means: dict[str, list[float]] = {name: [] for name in names}
-    usual = usual_s or {}
-    for _ in range(MOST_ROUNDS):
-        for name in names:
+    usual, near = usual_s or {}, list(names)
+    for number in range(MOST_ROUNDS):
+        for name in near:
             one = trial(name)
             if one is None:
                 return None
             found[name] = one if name not in found else found[name].least(one)
-            means[name] = sorted((*means[name], float(one.services_s.mean())))
+            means[name] = sorted((*means[name], one.mean_s))
+        if not number:
+            near = _near(found)
         if all(
-            len(of) >= FEWEST_ROUNDS
-            and (found[name].usual_s <= AGREE * usual[name] if name in usual else of[1] <= AGREE * of[0])
-            for name, of in means.items()
+            len(means[name]) >= FEWEST_ROUNDS
+            and (
+                found[name].usual_s <= AGREE * usual[name]
+                if name in usual
+                else means[name][1] <= AGREE * means[name][0]
+            )
+            for name in near
         ):
             break
     return found
+
+
+def _near(found: Mapping[str, Trial]) -> list[str]:
+    took = {name: np.array([one.mean_s, one.ending_s]) for name, one in found.items()}
+    return [name for name, of in took.items() if not any((OUT * other <= of).all() for other in took.values())]
 
 
 @dataclass(frozen=True)
@@ -268,7 +285,8 @@ class Evidence:
 
     def usual_s(self) -> dict[str, float]:
         """By plan, what its usual events took in the fastest trial: see `Trial.usual_s`."""
-        return {text: min(trial[text].usual_s for trial in self._trials) for text in self._estimates if self._trials}
+        known = [(text, [trial[text].usual_s for trial in self._trials if text in trial]) for text in self._estimates]
+        return {text: min(usual_s) for text, usual_s in known if usual_s}
 
     def add(
         self, estimates: Mapping[str, Estimate], trials: Mapping[str, Trial], n_warm: int, alike: float = 1.0
@@ -284,9 +302,7 @@ class Evidence:
             By plan, what all trials say of it.
         """
         rate = next(iter(estimates.values())).arrival_rate_per_s
-        if trials.keys() != self._estimates.keys():  # plans are compared by the same events
-            self._trials.clear()
-            self._estimates = {text: one for text, one in self._estimates.items() if text in trials}
+        self._estimates = {text: one for text, one in self._estimates.items() if text in trials}
         for text in trials:  # a plan whose order the cost model now takes for another is tried as it was
             self._estimates[text] = estimates.get(text) or replace(self._estimates[text], arrival_rate_per_s=rate)
         found = {text: played(trial, rate, n_warm, self._n, alike) for text, trial in trials.items()}
@@ -296,11 +312,36 @@ class Evidence:
         self._n += 1
         self._rates.append(rate)
         self._trials.append(found)
-        self._found = {text: tried(self._estimates[text], [trial[text] for trial in self._trials]) for text in found}
+        n_of = {text: sum(text in trial for trial in self._trials) for text in found}
+        self._found = {text: self._tried(text, n) for text, n in n_of.items()}
+        most = max(n_of.values())
+        first = [text for text, n in n_of.items() if n == most]
+        best = min(first, key=lambda text: (self._found[text].latency_s, self._found[text].mean_service_s))
+        self._found |= {text: self._compared(text, best, n) for text, n in n_of.items() if n < most}
         return dict(self._found)
 
+    def _tried(self, text: str, n_last: int) -> Estimate:
+        return tried(self._estimates[text], [trial[text] for trial in [*self._trials][-n_last:]])
+
+    def _compared(self, text: str, best: str, n: int) -> Estimate:
+        """What a plan that came later and was in `n` trials would have taken, had it been there from the beginning.
+
+        Bursts are bursts to all plans: what the best of those that were there takes in all its trials, over what it
+        takes in the common ones, is taken for the same of the new one.
+        """
+        found, whole, common = self._found[text], self._found[best], self._tried(best, n)
+        latency, service = whole.latency_s / common.latency_s, whole.mean_service_s / common.mean_service_s
+        if not (isfinite(latency) and latency > 0):
+            latency = service
+        return replace(
+            found,
+            mean_service_s=found.mean_service_s * service,
+            waiting_s=found.waiting_s * latency,
+            final_service_s=found.final_service_s * latency,
+        )
+
     def _is_other(self, text: str, one: Played) -> bool:
-        before = [trial[text] for trial in self._trials]
+        before = [trial[text] for trial in self._trials if text in trial]
         if not before:
             return False
         mean = sum(trial.served_s for trial in before) / sum(trial.n for trial in before)
