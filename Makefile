@@ -64,10 +64,10 @@ fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 mutants: setup  ## all faults that are seeded in the engine, each of which tests must find (make ci: a third of them)
 	@CEPHEID_MUTANTS=all $(PY) -m pytest tests/mutants
 
-ci: check  ## everything: checks, all tests with the slow ones, those on Spark with PySpark 4.0 again, the claims of the papers on a few seeds
+ci: check  ## everything: checks, all tests with the slow ones, many on Spark with PySpark 4.0 again, the claims of the papers on a few seeds
 	@$(WITH_JAVA) $(PY) scripts/all_tests.py
 
-oldest: setup  ## the tests on Spark with PySpark 4.0, the oldest that is supported, and those of Delta
+oldest: setup  ## all tests on Spark that are not slow with PySpark 4.0, the oldest that is supported, kills, Kafka and Delta
 	@$(WITH_JAVA) scripts/oldest-pyspark.sh
 
 lock:  ## resolve the dependencies of pyproject.toml anew (needs uv)

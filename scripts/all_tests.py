@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs all tests, the slow ones too, those on Spark again with the oldest PySpark, and the claims of the papers.
+"""Runs all tests, the slow ones too, some of those on Spark again with the oldest PySpark, and the papers' claims.
 
 They are cut into parts, which lie in one row: at its one end what runs in this process, at its other what runs on
 Spark, whose Java would else be there twice. Two parts run at a time, one from each end, until the row is empty: both
@@ -33,6 +33,7 @@ LONGEST_END_S = 20.0
 TELL_S = 60.0
 LANES = {0: "first end", 1: "other end", None: "alone"}
 
+DURATIONS = ("--durations=12", "--durations-min=5")
 PAIRS = "tests/properties/test_pairs.py"
 SPARK = ("tests/spark", "tests/kafka")
 ELSEWHERE = ("tests/mutants", "tests/properties", *SPARK, "tests/architecture")
@@ -61,7 +62,7 @@ class Done:
 def run_of(name: str, *paths: str, without: Sequence[str] = ()) -> Part:
     """A part that is a run of pytest, which tells what took the longest."""
     ignored = [word for path in without for word in ("--ignore", path)]
-    return Part(name, (PYTHON, "-m", "pytest", "--durations=12", "--durations-min=5", *paths, *ignored))
+    return Part(name, (PYTHON, "-m", "pytest", *DURATIONS, *paths, *ignored))
 
 
 def figure(paper: str) -> Part:
@@ -77,7 +78,7 @@ ROW = (
     figure("inev"),
     run_of("pairs", PAIRS),
     run_of("mutants", "tests/mutants"),  # where both ends may meet: alone, it takes both processors
-    Part("oldest-pyspark", (str(ROOT / "scripts" / "oldest-pyspark.sh"),)),
+    Part("oldest-pyspark", (str(ROOT / "scripts" / "oldest-pyspark.sh"), "-m", "oldest", *DURATIONS, *SPARK)),
     run_of("kafka", "tests/kafka"),
     run_of("spark-streams", "tests/spark/streams"),
     run_of("spark", "tests/spark", without=["tests/spark/streams"]),

@@ -102,7 +102,7 @@ def test_a_stream_switches_between_plans_without_losing_or_repeating_a_match(pat
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", IN_WINDOWS.values(), ids=IN_WINDOWS)
 def test_many_streams_switch_between_plans(pattern: str):
-    require_same_while_switching(pattern, 80)
+    require_same_while_switching(pattern, 40)
 
 
 def test_a_plan_is_read_from_text():

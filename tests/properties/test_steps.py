@@ -88,7 +88,7 @@ def test_a_restored_stream_goes_on_as_if_nothing_had_been(example: Example, rand
 @pytest.mark.timeout(600)
 def test_steps_on_very_many_pairs() -> None:
     search, random, n_pairs = Search(20_240_201), Random(20_240_202), 0
-    while n_pairs < 2_000:
+    while n_pairs < 1_000:
         road = search.query()
         if road is None:
             continue

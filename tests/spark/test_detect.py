@@ -31,6 +31,8 @@ from cepheid.query import Query
 from cepheid.spark.detect import detect
 from cepheid.spark.shipment import Shipment
 
+pytestmark = pytest.mark.oldest
+
 N_EVENTS = 600
 COLUMNS = {"time": "ts", "type": "kind", "time_unit": "ms", "order": "id"}
 
