@@ -14,7 +14,6 @@ from cepheid.compiler.columns import events_of
 from cepheid.engine.session import prepare
 from cepheid.engine.trials import paced, trial
 from cepheid.plan.evaluation import asked_for
-from cepheid.ports.evaluation import Trial
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -24,12 +23,7 @@ PART, N_WARM = 500_000, 4_000
 which find the window not full, do not count."""
 
 FAR, N_SHORT = 2.0, 20_000
-"""See `measured`."""
-
-N_TIMES, MOST_TIMES, SLOW_PART = 2, 4, 1.08
-"""Of each event the least time of so many runs counts: at least, and at most where its usual events (`Trial.usual_s`)
-take so many times as long as those of the fastest stream. For a while all runs may be slow by two thirds (1,005 in
-place of 590 ns an event were seen), where something else uses the caches."""
+"""See `out_of_the_question`."""
 
 LEAD_NS = 2_000_000
 """A replay begins so much after it is asked for."""
@@ -68,11 +62,6 @@ class Services:
         """Of an event that found the window full: 1 / μ."""
         return float(self.service_s[self.late].mean())
 
-    @property
-    def usual_s(self) -> float:
-        """See `Trial.usual_s`."""
-        return Trial(self.service_s, self.ends, self.final).usual_s
-
     def first(self, n: int) -> Services:
         """Those of the first events."""
         return Services(self.plan, self.service_s[:n], self.ends[:n], self.final[:n])
@@ -98,34 +87,27 @@ def part(experiment: Experiment, number: int) -> Prepared:
     return prepared(experiment, PART, seed=100 * experiment.number + number)
 
 
-def measured(experiment: Experiment, plans: Sequence[str], n_parts: int) -> dict[str, Services]:
-    """Service times of each plan: of each event the least over some runs, less what it takes to read the clock.
+def out_of_the_question(experiment: Experiment, plans: Sequence[str]) -> dict[str, Services]:
+    """Of the plans, those that cannot be the best, with what they take for some events of the first stream.
 
-    The least, as in any run the system may let another process run for milliseconds, which is many services, or slow
-    the whole run down by half. The plans take turns, so that where the machine is slow for a while, it is so for all of
-    them. What is out of the question by some events of the first stream, as another plan takes a part (1 / `FAR`) of
-    the time both for an event and for one that ends a match, is measured on these alone.
+    Another plan takes a part (1 / `FAR`) of the time both for an event and for one that ends a match. They are measured
+    on these events alone.
     """
-    found = measured_on(part(experiment, 0).first(N_SHORT), plans, 1)
+    found = measured_on(part(experiment, 0).first(N_SHORT), plans)
     taken = {plan: FAR * np.array([one.mean_s, one.ending_s]) for plan, one in found.items()}
-    near = [
-        plan
+    return {
+        plan: one
         for plan, one in found.items()
-        if not any((of <= (one.mean_s, one.ending_s)).all() for other, of in taken.items() if other != plan)
-    ]
-    return found | measured_in_full(experiment, near, n_parts)
+        if any((of <= (one.mean_s, one.ending_s)).all() for other, of in taken.items() if other != plan)
+    }
 
 
-def measured_in_full(experiment: Experiment, plans: Sequence[str], n_parts: int) -> dict[str, Services]:
-    """The same on all streams, of whichever plans: one stream after the other, and again, as a slow while hits few."""
-    streams = [part(experiment, number) for number in range(n_parts)] if plans else []
-    parts: list[dict[str, Services]] = [{} for _ in streams]
-    for times in range(MOST_TIMES):
-        least = {plan: min(one[plan].usual_s for one in parts) for plan in plans} if times else {}
-        for stream, found in zip(streams, parts, strict=True):
-            again = [plan for plan in plans if times < N_TIMES or found[plan].usual_s > SLOW_PART * least[plan]]
-            for plan, one in measured_on(stream, again, 1).items():
-                found[plan] = found[plan].least(one) if plan in found else one
+def measured(experiment: Experiment, plans: Sequence[str], n_parts: int) -> dict[str, Services]:
+    """Service times of each plan on all streams: of each event what it took in one run, less what the clock takes.
+
+    The plans take turns, so that where the machine is slow for a while, it is so for all of them.
+    """
+    parts = [measured_on(part(experiment, number), plans) for number in range(n_parts)] if plans else []
     return {
         plan: Services(
             plan,
@@ -137,8 +119,8 @@ def measured_in_full(experiment: Experiment, plans: Sequence[str], n_parts: int)
     }
 
 
-def measured_on(stream: Prepared, plans: Sequence[str], n_times: int) -> dict[str, Services]:
-    """Service times of each plan on one stream, the least of some runs."""
+def measured_on(stream: Prepared, plans: Sequence[str], n_times: int = 1) -> dict[str, Services]:
+    """Service times of each plan on one stream; of each event the least of some runs."""
     compiled = {plan: prepare(stream.bound, evaluation=asked_for(stream.bound, plan)) for plan in plans}
     found: dict[str, Services] = {}
     for _ in range(n_times):

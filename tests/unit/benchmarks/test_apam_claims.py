@@ -55,6 +55,18 @@ def test_a_ratio_lies_where_the_means_of_many_such_streams_lie():
     assert 0.85 <= inside / 300 <= 0.99  # twenty blocks with bursts; more of them come to 0.95
 
 
+def test_a_choice_is_wrong_where_it_is_so_before_and_after_it():
+    slow = {"eager": latency_of(usual(2.0)), "/a": latency_of(usual(5.0))}
+    fast = {"eager": latency_of(usual(2.0)), "/a": latency_of(usual(1.0))}
+    for turns, fails in (((slow, slow), True), ((slow, fast), False), ((fast, fast), False), ((fast, slow), False)):
+        point = Point(2, 0.2, 1e5, "/a", "/a", "/a", slow, turns)
+        assert any(low > 1 for _, most, ratio, (low, _) in bounded(point) if ratio > most) == fails
+        assert undecided([point]) == ([] if fails else [point])
+    # A plan that was measured in the second turn alone, as it was no candidate.
+    point = Point(2, 0.2, 1e5, "b/a", "b/a", "/a", {**slow, "b/a": slow["/a"]}, (slow, {**slow, "b/a": slow["/a"]}))
+    assert all(low > 1 for _, _, _, (low, _) in bounded(point))
+
+
 def test_plans_that_were_not_measured_on_all_streams_are_not_compared():
     short = Latency(0.0, 1e-9, 0.1, np.full(1, 1e-7), np.full(1, 100.0))
     point = Point(2, 0.2, 1e5, "eager", "eager", "/a", {"eager": latency_of(usual(2.0)), "/a": latency_of(usual(5.0))})
