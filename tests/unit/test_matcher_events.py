@@ -260,8 +260,8 @@ def test_caps_hold():
 
 
 def test_threads_take_turns():
-    one = matcher(f"{QUERY} POLICY any", slack=30)
-    events = [{"ts": n // 20, "kind": "AB"[n % 2], "k": f"k{n % 7}", "v": float(n)} for n in range(400)]
+    one = matcher(f"{QUERY} POLICY any", slack=400)
+    events = [{"ts": n, "kind": "AB"[n % 2], "k": f"k{n % 7}", "v": float(n)} for n in range(400)]
     with ThreadPoolExecutor(4) as threads:
         found = [row for rows in threads.map(one.push, events) for row in rows]
     found += one.close()

@@ -38,7 +38,8 @@ class Point:
         chosen, by_model: the plans that are chosen with trials, and by the cost model alone.
         lazy: the plan in which all variables wait.
         latencies: of all candidate plans, of each event the least it took in both turns.
-        turns: the same of the plans near the best, as they were measured before the plan was chosen, and after.
+        turns: the same of the plans near the best, as they were measured before the plan was chosen, after it, and with
+            plans as fast beside each other as they were in the trials by which it was chosen.
     """
 
     experiment: int
@@ -72,10 +73,11 @@ class Point:
         return self.latencies[plan].latency_s / min(self.latencies[other].latency_s for other in compared)
 
     def ratio_between(self, plan: str, *others: str) -> tuple[float, float]:
-        """That, less and more two standard errors, by the least times and by either turn; see `queue.ratio_between`.
+        """That, less and more two standard errors, by the least times and by each turn; see `queue.ratio_between`.
 
         A machine is faster and slower for minutes, and more so for plans that keep much: by 15 % in the mean, which
-        near saturation is fifty times in the latency. What is chosen in between is wrong where it is so by all of them.
+        near saturation is fifty times in the latency. What is chosen in between is wrong where it is so by all of them;
+        where it is so by some, it is undecided, and there may be few such points.
         """
         compared = [other for other in others if other in self.near] or self.near
         found = [
@@ -126,7 +128,8 @@ def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     eager_s = services[EAGER].mean_s
     rates = [u / eager_s for u in (UTILIZATIONS_QUICK if quick else UTILIZATIONS)]
     rates.append(OVER / min(one.mean_s for one in services.values()))
-    chosen = {rate: (choice.at(rate).plan, choice.at(rate, by_model=True).plan) for rate in rates}
+    decisions = {rate: choice.at(rate) for rate in rates}
+    chosen = {rate: (one.plan, choice.at(rate, by_model=True).plan) for rate, one in decisions.items()}
     # Samples tell another order of the joins now and then, and what is chosen is none of the plans that were measured.
     others = dict.fromkeys(one for one, _ in chosen.values() if one not in before)
     others |= dict.fromkeys(one for _, one in chosen.values() if one not in services)
@@ -141,7 +144,10 @@ def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
             by_model=chosen[rate][1],
             lazy=lazy,
             latencies={plan: latency(one, rate) for plan, one in services.items()},
-            turns=tuple({plan: latency(one, rate) for plan, one in turn.items()} for turn in (before, after)),
+            turns=tuple(
+                {plan: latency(one, rate) for plan, one in turn.items()}
+                for turn in (before, after, _as_tried({plan: services[plan] for plan in after}, decisions[rate]))
+            ),
         )
         for rate in rates
     ]
@@ -157,3 +163,13 @@ def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
             found = (float(virtual[both].mean()), float(real[both].mean())) if both.any() else (np.nan, np.nan)
             replays.append((plan, utilization, *found, int(np.count_nonzero(both))))
     return Measurements(experiment, tuple(points), services, decision, tuple(replays))
+
+
+def _as_tried(services: Mapping[str, Services], decision: Decision) -> dict[str, Services]:
+    """Services of plans that were tried, as fast beside those of the fastest of them as they were in the trials."""
+    took = {one.plan: 1 / one.events_per_s for one in decision.estimates if one.tried and one.plan in services}
+    if not took:
+        return dict(services)
+    first = min(took, key=took.__getitem__)
+    as_fast = {plan: services[first].mean_s * mean_s / took[first] for plan, mean_s in took.items()}
+    return {plan: one.times(as_fast.get(plan, one.mean_s) / one.mean_s) for plan, one in services.items()}

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks.figures.apam.claims import bounded, undecided
-from benchmarks.figures.apam.measure import Point
+from benchmarks.figures.apam.measure import Point, _as_tried
 from benchmarks.figures.apam.queue import BLOCK, Latency, latency, ratio_between
 from benchmarks.figures.apam.services import N_WARM, PART, Services
+from cepheid.ports.evaluation import Decision, PlanEstimate
 
 N = 20
 
@@ -65,6 +66,20 @@ def test_a_choice_is_wrong_where_it_is_so_before_and_after_it():
     # A plan that was measured in the second turn alone, as it was no candidate.
     point = Point(2, 0.2, 1e5, "b/a", "b/a", "/a", {**slow, "b/a": slow["/a"]}, (slow, {**slow, "b/a": slow["/a"]}))
     assert all(low > 1 for _, _, _, (low, _) in bounded(point))
+
+
+def test_plans_are_as_fast_beside_each_other_as_in_the_trials():
+    services = {
+        plan: Services(plan, np.full(PART, 1e-6 * us), *[np.arange(PART) % 5 == 0] * 2)
+        for plan, us in (("eager", 2.0), ("/a", 3.0), ("b/a", 7.0))
+    }
+    tried = [PlanEstimate("eager", 0.0, 0.0, 1e6, 0.1, True), PlanEstimate("/a", 0.0, 0.0, 2e6, 0.1, True)]
+    model = PlanEstimate("b/a", 0.0, 0.0, 9e6, 0.1, False)
+    found = _as_tried(services, Decision(0, "eager", "/a", (*tried, model), {}, ()))
+    assert {plan: 1e6 * one.mean_s for plan, one in found.items()} == pytest.approx(
+        {"eager": 6.0, "/a": 3.0, "b/a": 7.0}
+    )
+    assert _as_tried(services, Decision(0, "eager", "/a", (model,), {}, ())) == services
 
 
 def test_plans_that_were_not_measured_on_all_streams_are_not_compared():
