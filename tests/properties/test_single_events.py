@@ -157,7 +157,7 @@ def test_very_many_mixtures():
     for seed, always in enumerate(
         (Features.WITHIN, Features.ANY, Features.NOT_MIDDLE, Features.KLEENE | Features.NULLS)
     ):
-        assert mixtures(191 + seed, n_queries=15, n_streams=4, always=always)[None] > 7
+        assert mixtures(191 + seed, n_queries=30, n_streams=4, always=always)[None] > 15
 
 
 def test_columns_are_those_of_tables():
