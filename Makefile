@@ -61,7 +61,7 @@ figures: setup  ## the figures of the papers, the paper's number beside ours; of
 fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 	@$(PY) scripts/fuzz.py --minutes $(MINUTES)
 
-mutants: setup  ## all faults that are seeded in the engine, each of which tests must find (make ci: a third of them)
+mutants: setup  ## all faults that are seeded in the engine, each of which tests must find (make ci: a quarter of them)
 	@CEPHEID_MUTANTS=all $(PY) -m pytest tests/mutants
 
 ci: check  ## everything: checks, all tests with the slow ones, many on Spark with PySpark 4.0 again, the claims of the papers on a few seeds

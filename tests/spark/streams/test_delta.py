@@ -51,7 +51,7 @@ trigger = "available now"
 "spark.sql.shuffle.partitions" = "2"
 "spark.databricks.delta.snapshotPartitions" = "1"
 """
-N_KILLS = 3
+N_KILLS = 2
 SEED = 20240602
 
 

@@ -64,7 +64,6 @@ class Kept:
 
 
 @pytest.mark.slow
-@pytest.mark.oldest
 def test_each_query_of_a_set_has_what_it_has_alone(spark, tmp_path: Path):
     table = events(300)
     frame = stream_of(spark, tmp_path / "in", cut(table, 4))
