@@ -61,13 +61,13 @@ figures: setup  ## the figures of the papers, the paper's number beside ours; of
 fuzz: setup  ## new random queries and streams against the oracle for MINUTES=10
 	@$(PY) scripts/fuzz.py --minutes $(MINUTES)
 
-mutants: setup  ## all faults that are seeded in the engine, each of which tests must find (make ci: a quarter of them)
+mutants: setup  ## all faults that are seeded in the engine, each of which tests must find (make ci: a fifth of them)
 	@CEPHEID_MUTANTS=all $(PY) -m pytest tests/mutants
 
 ci: check  ## everything: checks, all tests with the slow ones, many on Spark with PySpark 4.0 again, the claims of the papers on a few seeds
 	@$(WITH_JAVA) $(PY) scripts/all_tests.py
 
-oldest: setup  ## all tests on Spark that are not slow with PySpark 4.0, the oldest that is supported, kills, Kafka and Delta
+oldest: setup  ## all tests on Spark that are not slow with PySpark 4.0, the oldest that is supported, Kafka and Delta
 	@$(WITH_JAVA) scripts/oldest-pyspark.sh
 
 lock:  ## resolve the dependencies of pyproject.toml anew (needs uv)

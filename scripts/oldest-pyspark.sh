@@ -1,6 +1,6 @@
 #!/bin/sh
 # oldest-pyspark.sh [PYTEST-ARGUMENTS]  runs tests on Spark with the oldest PySpark that is supported: those that are not
-# slow, and those marked `oldest`, of kills, Kafka and Delta (which runs on no newer one yet). It is installed once, in
+# slow, and those marked `oldest`, of Kafka and Delta (which runs on no newer one yet). It is installed once, in
 # build/pyspark-4.0, and stands before that of the environment on the path of modules; everything else is shared.
 # PY=... names the interpreter, .venv/bin/python without.
 set -eu

@@ -10,12 +10,12 @@ import pytest
 from tests.mutants.mutants import fate, fates, mutants, report
 
 MUTANTS = mutants()
-CHOSEN = MUTANTS if os.environ.get("CEPHEID_MUTANTS") == "all" else MUTANTS[::4]
+CHOSEN = MUTANTS if os.environ.get("CEPHEID_MUTANTS") == "all" else MUTANTS[::5]
 """Of neighbours in the list, which are alike, one; `make mutants` runs all."""
 
 
 def test_there_are_enough():
-    assert len(MUTANTS[::4]) >= 25
+    assert len(MUTANTS[::5]) >= 20
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
 
 
