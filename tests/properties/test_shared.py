@@ -75,7 +75,7 @@ def test_counts_are_those_of_the_oracle(example: Example) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, suppress_health_check=QUIET)
+@settings(max_examples=70, suppress_health_check=QUIET)
 @given(examples(SHARED, shuffled=True))
 def test_counts_are_those_of_the_oracle_in_many_pairs(example: Example) -> None:
     require_equal(example)

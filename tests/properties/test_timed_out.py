@@ -18,7 +18,7 @@ from tests.conformance.notation import Case, stream
 from tests.properties.test_steps import with_watermarks
 
 PAIRS = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-MANY_PAIRS = settings(PAIRS, max_examples=60)
+MANY_PAIRS = settings(PAIRS, max_examples=150)
 
 
 def require_equal(example: Example, room: int | None = None) -> None:
