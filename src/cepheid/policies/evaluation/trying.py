@@ -84,7 +84,7 @@ def shortlist(estimates: Mapping[str, Estimate], current: str) -> list[str]:
 
 def leaders(estimates: Mapping[str, Estimate]) -> list[str]:
     """The best plan by latency, and the best by service rate, which may be the same."""
-    by_latency = min(estimates, key=lambda text: estimates[text].waiting_s + estimates[text].final_service_s)
+    by_latency = min(estimates, key=lambda text: estimates[text].latency_s)
     by_service = min(estimates, key=lambda text: estimates[text].mean_service_s)
     return list(dict.fromkeys([by_latency, by_service]))
 
@@ -330,6 +330,8 @@ class Evidence:
         takes in the common ones, is taken for the same of the new one.
         """
         found, whole, common = self._found[text], self._found[best], self._tried(best, n)
+        if not common.mean_service_s or not common.latency_s:
+            return found  # a clock that tells nothing of so short times
         latency, service = whole.latency_s / common.latency_s, whole.mean_service_s / common.mean_service_s
         if not (isfinite(latency) and latency > 0):
             latency = service
