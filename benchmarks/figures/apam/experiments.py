@@ -61,8 +61,8 @@ class Experiment:
 
 
 EXPERIMENTS = (
-    Experiment(1, (0.008, 0.006, 0.004, 0.002), "EDCBA", 27.94, 361.48, 3, 1),
-    Experiment(2, (0.002, 0.004, 0.006, 0.008), "ABCDE", 5.71, 1.0, 10, 5),
+    Experiment(1, (0.008, 0.006, 0.004, 0.002), "EDCBA", 27.94, 361.48, 2, 1),
+    Experiment(2, (0.002, 0.004, 0.006, 0.008), "ABCDE", 5.71, 1.0, 8, 4),
     Experiment(3, (0.006, 0.002, 0.004, 0.008), "BCDAE", 5.51, 60.09, 2, 1),
 )
 
@@ -111,6 +111,9 @@ class Choice:
     """The plan that is chosen at a rate, by what was sampled and tried of a stream that goes on at it for a while.
 
     A trial takes as long at any rate: each is made once.
+
+    Attributes:
+        stream: the events by which it is chosen.
     """
 
     def __init__(self, experiment: Experiment, n_decisions: int) -> None:
@@ -121,12 +124,12 @@ class Choice:
             n_decisions: after so many with trials the plan is taken.
         """
         n_samples = 1 + A_DECISION * n_decisions
-        self._stream = prepared(experiment, N_SAMPLE * n_samples, seed=experiment.number)
-        self._pattern = pattern_of(self._stream.bound, kernel="chain", at_once=False)
-        sampler = Sampler(prepare(self._stream.bound))
+        self.stream = prepared(experiment, N_SAMPLE * n_samples, seed=experiment.number)
+        self._pattern = pattern_of(self.stream.bound, kernel="chain", at_once=False)
+        sampler = Sampler(prepare(self.stream.bound))
         self._samples: list[Sampled] = []
         for number in range(n_samples):
-            sampler.add(self._stream.part(number * N_SAMPLE, N_SAMPLE), N_SAMPLE)
+            sampler.add(self.stream.part(number * N_SAMPLE, N_SAMPLE), N_SAMPLE)
             self._samples.append(sampler.sample())
         self._trials: dict[tuple[int, str, int], Trial | None] = {}
 
@@ -157,8 +160,8 @@ class Choice:
             key = number, plan, rounds[plan]
             rounds[plan] += 1
             if key not in self._trials:
-                bound = self._stream.bound
-                batch = self._stream.part((number + 1) * N_SAMPLE - N_TRIED, N_TRIED)
+                bound = self.stream.bound
+                batch = self.stream.part((number + 1) * N_SAMPLE - N_TRIED, N_TRIED)
                 self._trials[key] = tried_on(prepare(bound, evaluation=asked_for(bound, plan)), arrangements(batch))
             return self._trials[key]
 

@@ -13,8 +13,8 @@ from cepheid.stats.queueing import waits_s
 BLOCK = 100_000
 """Events of a block: fifty windows, so that one has little to do with the next."""
 
-N_SEEDS = 2
-"""Arrival processes that are played through: how long events wait hangs on the services far more than on arrivals."""
+SEED = 0
+"""One arrival process is played through: how long events wait hangs on the services far more than on arrivals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,23 +44,20 @@ class Latency:
         return left
 
 
-@lru_cache(N_SEEDS + 1)
-def _arrivals(n: int, seed: int) -> Floats:
-    return np.cumsum(np.random.default_rng(seed).exponential(1.0, n))
+@lru_cache(4)
+def _arrivals(n: int) -> Floats:
+    return np.cumsum(np.random.default_rng(SEED).exponential(1.0, n))
 
 
-def arrivals(n: int, rate_per_s: float, seed: int) -> Floats:
-    """Times of arrival of a Poisson process, in seconds. The same seed gives the same process, faster or slower."""
-    return _arrivals(n, seed) / rate_per_s
+def arrivals(n: int, rate_per_s: float) -> Floats:
+    """Times of arrival of a Poisson process, in seconds: at any rate the same one, faster or slower."""
+    return _arrivals(n) / rate_per_s
 
 
 def latency(services: Services, rate_per_s: float) -> Latency:
-    """The latency over some arrival processes."""
+    """The latency where events come at a rate."""
     which = services.counted
-    n = len(services.service_s)
-    waits = np.zeros(np.count_nonzero(which))
-    for seed in range(N_SEEDS):
-        waits += waits_s(services.service_s, arrivals(n, rate_per_s, seed))[which] / N_SEEDS
+    waits = waits_s(services.service_s, arrivals(len(services.service_s), rate_per_s))[which]
     taken = services.service_s[which]
     block = np.flatnonzero(which) // BLOCK
     sums, counts = np.bincount(block, waits + taken).astype(np.float64), np.bincount(block).astype(np.float64)

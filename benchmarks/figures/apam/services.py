@@ -70,6 +70,11 @@ class Services:
         """This one with every event so many times as long."""
         return replace(self, service_s=factor * self.service_s)
 
+    def then(self, other: Services) -> Services:
+        """This one, of whole streams, with that of one more stream after it."""
+        pairs = ((self.service_s, other.service_s), (self.ends, other.ends), (self.final, other.final))
+        return Services(self.plan, *(np.concatenate(pair) for pair in pairs))
+
     def least(self, other: Services) -> Services:
         """This one with the lesser of both times of each event, where the other is of the same events."""
         return replace(self, service_s=np.minimum(self.service_s, other.service_s))
