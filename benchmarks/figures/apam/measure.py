@@ -37,8 +37,8 @@ class Point:
         rate_per_s: events a second.
         chosen, by_model: the plans that are chosen with trials, and by the cost model alone.
         lazy: the plan in which all variables wait.
-        latencies: of all candidate plans, of each event the least it took in both turns; with the events by which the
-            plan was chosen.
+        latencies: of all candidate plans, of each event the less it took in two runs, with the events by which the
+            plan was chosen; an interruption that hits a run once is none of them.
         turns: the same of the plans near the best, as they were measured before the plan was chosen, after it, with
             plans as fast beside each other as they were in the trials by which it was chosen, and on the events of
             these trials alone.
@@ -137,7 +137,7 @@ def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     others = dict.fromkeys(one for one, _ in chosen.values() if one not in before)
     others |= dict.fromkeys(one for _, one in chosen.values() if one not in services)
     after = measuring.measured(experiment, [*near, *others], n_parts)
-    own = measuring.measured_on(choice.stream, [*near, *others])
+    own = measuring.measured_on(choice.stream, [*near, *others], n_times=2)
     services |= {
         plan: (one.least(before[plan]) if plan in before else one).then(own[plan]) for plan, one in after.items()
     }

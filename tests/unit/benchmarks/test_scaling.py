@@ -50,9 +50,9 @@ def test_each_axis_grows_in_one_thing() -> None:
 @pytest.mark.slow
 def test_a_point_has_its_work() -> None:
     table = events(SETTING)
-    case = replace(CASES["W8"], beginnings=CASES["W8"].beginnings[:1])
+    case = replace(CASES["W1strict"], beginnings=CASES["W1strict"].beginnings[:1])
     found = counts(table, case, SETTING.window_ms)
-    measured = point("W8", case, "window", 1, SETTING)
+    measured = point("W1strict", case, "window", 1, SETTING)
     assert measured.work == 1 + sum(found) / SETTING.n_events
     assert measured.n_matches == found[0]
     assert measured.cost_us > 0
