@@ -118,7 +118,9 @@ def paced(compiled: CompiledPlan, events: KernelEvents, arrivals_ns: k.Ints) -> 
         return None
     pool = Pool(compiled)
     pool.set_events(events)
-    times = np.zeros(2 * events.n, np.int64)
+    # Written to before: the system hands out memory where it is touched first, 2 MB at a time, which takes it up to
+    # some milliseconds, and would be in what an event took.
+    times = np.full(2 * events.n, -1, np.int64)
     loaded = None if chain else kernels(compiled.needs)
     while True:
         if loaded is None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from resource import RUSAGE_THREAD, getrusage
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from cepheid.compiler.columns import events_of
+from cepheid.engine import trials
 from cepheid.engine.session import prepare, run_plan
 from cepheid.engine.trials import N_SHUFFLED, arrangements, paced, trial, tried_on
 from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events, schema_of
+from cepheid.kernels import layout as k
 from cepheid.kernels.ticks import now_ns
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery
@@ -58,6 +61,25 @@ def test_a_replay_waits_for_the_arrivals():
     assert (times[::2] >= arrivals).all()
     assert (times[1::2] >= times[::2]).all()
     assert (times[2::2] >= times[1:-1:2]).all()
+
+
+def test_no_memory_is_handed_out_while_events_are_timed(monkeypatch: pytest.MonkeyPatch):
+    bound, batch = prepared("SEQ(A a, B b) WHERE a.x < b.x WITHIN 40 ms", 100_000)
+    faults = []
+
+    def step(*given: object) -> int:
+        times = given[-1]
+        assert isinstance(times, np.ndarray)
+        before = getrusage(RUSAGE_THREAD).ru_minflt
+        times[:] = 0
+        faults.append(getrusage(RUSAGE_THREAD).ru_minflt - before)
+        return k.DONE
+
+    monkeypatch.setattr(trials, "paced_kernel", lambda chain: step)
+    compiled = prepare(bound)
+    events = events_of(compiled, batch)
+    assert paced(compiled, events, np.zeros(events.n, np.int64)) is not None
+    assert faults == [0]
 
 
 def test_the_clock_of_kernels_is_that_of_python():
