@@ -84,7 +84,7 @@ def test_each_switch_is_told_with_the_numbers_that_led_to_it(spark: SparkSession
     assert switches[0][3] != "eager"
     for before, after in pairwise(switches):  # each goes on from the plan before, over restarts
         assert before[3] == after[2]
-    assert sum(one.n_plan_switches for one in totals) == len(switches)
+    assert sum(one.n_plan_switches for one in totals) == len(switches), "\n".join(said)
     assert sum(one.n_plan_decisions for one in totals) >= len(switches)
     assert any("decision on a plan" in line and "1 switch" in line for line in said), said
 

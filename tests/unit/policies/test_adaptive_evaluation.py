@@ -273,6 +273,17 @@ def test_little_noise_does_not_make_plans_flap():
     assert len(set(plans[1:])) == 1
 
 
+def test_what_runs_is_compared_though_the_stream_names_another_order():
+    plans = set()
+    for current in ("/a b", "/b a", "a/b", "b/a", "eager"):
+        decision = policy().decide(sampled(1, 1, 500, held=((5.0, 100.0), (1.0, 100.0))), current)
+        assert decision is not None
+        assert decision.of(current) is not None
+        assert f"before {current}: waits" in str(decision)
+        plans.add(tuple(one.plan for one in decision.estimates))
+    assert len(plans) > 1  # some of them are no candidates
+
+
 def test_a_loop_and_conditions_on_three():
     pattern = Pattern(
         variables=("a", "b", "c"),

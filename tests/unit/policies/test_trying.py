@@ -186,6 +186,17 @@ def test_a_plan_that_is_often_the_best_by_the_model_joins_those_that_are_tried()
     assert known.names(["a b/c"], "eager") == list(trials)
 
 
+def test_a_plan_that_joins_is_compared_where_a_clock_tells_nothing():
+    of = {text: estimated(text, 1.0, 1.0) for text in ("eager", "/a b c", "a b/c")}
+    known = Evidence()
+    for _ in range(2):
+        known.add(of, {"eager": trial(0.0), "/a b c": trial(2e-4)}, 0)
+    found = known.add(of, {"eager": trial(0.0), "/a b c": trial(2e-4), "a b/c": trial(5e-5)}, 0)
+    assert found["eager"].latency_s == 0.0
+    assert found["a b/c"].mean_service_s == pytest.approx(5e-5)
+    assert found["a b/c"].final_service_s == pytest.approx(5e-5)
+
+
 def test_where_many_plans_were_the_best_those_that_did_worst_are_no_longer_tried():
     texts = ["eager", "/a b c", "a b/c", "/b a c", "/c a b"]
     of = {text: estimated(text, 1.0, 1.0) for text in texts}

@@ -243,9 +243,8 @@ class AdaptiveEvaluation:
 
     def _choose(self, sampled: Sampled, current: str, model: IndexedJoins) -> Decision:
         workload = self.workload()
-        by_text = {
-            text_of(workload, one.plan): one for one in estimates_of(workload, model, at_once=self._pattern.at_once)
-        }
+        estimates = estimates_of(workload, model, at_once=self._pattern.at_once, also=plan_of(workload, current))
+        by_text = {text_of(workload, one.plan): one for one in estimates}
         tried = self._tried(workload, by_text, sampled, current)
         self._has_tried = bool(tried)
         by_text |= tried
@@ -345,21 +344,36 @@ def plans_of(workload: Workload, model: IndexedJoins) -> list[Plan]:
     return list(found)
 
 
-def estimates_of(workload: Workload, model: IndexedJoins, *, at_once: bool = False) -> list[Estimate]:
+def estimates_of(
+    workload: Workload, model: IndexedJoins, *, at_once: bool = False, also: Plan | None = None
+) -> list[Estimate]:
     """What each of the candidate plans is expected to do.
 
     Args:
         workload: the pattern and the stream.
         model: what services take.
         at_once: events come faster than any plan can serve them.
+        also: one more plan. What runs was a candidate once, and the stream may name another order now; what is not
+            compared with it may be worse.
     """
     rate = float("inf") if at_once else None
-    return [estimated(workload, plan, model.services_s(workload, plan), rate) for plan in plans_of(workload, model)]
+    plans = plans_of(workload, model)
+    if also is not None and also not in plans:
+        plans.append(also)
+    return [estimated(workload, plan, model.services_s(workload, plan), rate) for plan in plans]
 
 
 def text_of(workload: Workload, plan: Plan) -> str:
     """A plan as `cepheid.Settings` takes it."""
     return str(plan) if any(name != workload.final for name in plan.lazy) else EAGER
+
+
+def plan_of(workload: Workload, text: str) -> Plan | None:
+    """The plan of such a text; None for the eager one, which is always a candidate."""
+    if text == EAGER:
+        return None
+    eager, lazy = text.split("/")
+    return Plan(tuple(eager.split()), tuple(lazy.split()))
 
 
 def _told(text: str, estimate: Estimate, is_tried: bool) -> PlanEstimate:

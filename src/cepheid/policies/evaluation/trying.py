@@ -280,7 +280,7 @@ class Evidence:
         names = [*self._estimates, *new]
         while new and len(names) > MOST_TRIED:
             others = [text for text in self._found if text in names and text != current]
-            names.remove(max(others, key=lambda text: (self._found[text].latency_s, self._found[text].mean_service_s)))
+            names.remove(max(others, key=self._took))
         return names
 
     def usual_s(self) -> dict[str, float]:
@@ -316,9 +316,13 @@ class Evidence:
         self._found = {text: self._tried(text, n) for text, n in n_of.items()}
         most = max(n_of.values())
         first = [text for text, n in n_of.items() if n == most]
-        best = min(first, key=lambda text: (self._found[text].latency_s, self._found[text].mean_service_s))
+        best = min(first, key=self._took)
         self._found |= {text: self._compared(text, best, n) for text, n in n_of.items() if n < most}
         return dict(self._found)
+
+    def _took(self, text: str) -> tuple[float, float]:
+        """What plans are ordered by: where events wait without end, by what they are served in."""
+        return self._found[text].latency_s, self._found[text].mean_service_s
 
     def _tried(self, text: str, n_last: int) -> Estimate:
         return tried(self._estimates[text], [trial[text] for trial in [*self._trials][-n_last:]])
