@@ -78,9 +78,9 @@ class Point:
         """That, less and more two standard errors, by the least times and by each turn; see `queue.ratio_between`.
 
         A machine is faster and slower for minutes, and more so for plans that keep much: by 15 % in the mean, which
-        near saturation is fifty times in the latency; and where the latencies of two plans cross, one stream of half a
-        million events has 0.2 times for the other that another one has 3.5 times for. What is chosen is wrong where it
-        is so by all of them; where it is so by some, it is undecided, and there may be few such points.
+        near saturation is fifty times in the latency. And where the latencies of two plans cross, the ratio of one
+        stream of half a million events is 0.2, that of another 4.5. What is chosen is wrong where it is so by all of
+        them; where it is so by some, it is undecided, and there may be few such points.
         """
         compared = [other for other in others if other in self.near] or self.near
         found = [

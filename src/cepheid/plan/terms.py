@@ -407,7 +407,7 @@ class Terms:
         return Way(empty=self._empty(loop) | self._passed(quantifier.body), dropped=quantifier.group)
 
     def _passed(self, term: Term) -> frozenset[str]:
-        """The variables of loops and optional parts that each form of a term passes; those of a branch may lack."""
+        """Variables of loops and optional parts that each form of a term passes; those of a branch may be absent."""
         if isinstance(term, Chain):
             return frozenset[str]().union(*map(self._passed, term.parts))
         if not isinstance(term, Loop):
