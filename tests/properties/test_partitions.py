@@ -78,12 +78,12 @@ def test_any_way_to_deal_out_the_keys_gives_the_same_matches(n: int):
         assert not [one for one in OPERATORS if not compared[one] and one not in refused]
 
 
-@pytest.mark.parametrize("n", [3, pytest.param(6, marks=pytest.mark.slow)])  # few queries imply one
-def test_a_partition_that_equalities_imply_changes_no_match_of_the_engine(n: int):
+@pytest.mark.parametrize("seed", [33, pytest.param(34, marks=pytest.mark.slow)])
+def test_a_partition_that_equalities_imply_changes_no_match_of_the_engine(seed: int):
     """What `cep.detect` does with queries that have no SAME: events are dealt out by the key that they imply."""
-    random, search = Random(33), Search(33, always=Features.CROSS | Features.WITHIN | Features.ANY | Features.NEXT)
+    random, search = Random(seed), Search(seed, always=Features.CROSS | Features.WITHIN | Features.ANY | Features.NEXT)
     n_inferred = n_matches = 0
-    while n_inferred < n:
+    while n_inferred < 3:  # few queries imply one
         road = search.query()
         if road is None or road.bound.partition:
             continue
@@ -104,4 +104,4 @@ def test_a_partition_that_equalities_imply_changes_no_match_of_the_engine(n: int
             for parts in (list(of_key.values()), dealt(random, of_key)):
                 assert together(road, parts, timed_out=False) == whole, (road.bound.text, events)
             n_matches += whole.total()
-    assert n_matches > n / 2
+    assert n_matches > 1

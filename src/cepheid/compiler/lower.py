@@ -8,9 +8,10 @@ sub-expression whose value is a number or a truth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 
+from cepheid.compiler.code import Tables, condition
 from cepheid.compiler.combinations import write_combination
 from cepheid.compiler.hosted import Hosted, operands_of
 from cepheid.compiler.registers import Registers
@@ -58,24 +59,6 @@ class NotInTable(Exception):
 
 
 MOST_DIGITS = 18  # 10 to this power fits int64
-
-
-@dataclass
-class Tables:
-    """Code, constants, conditions with what they go over, and what the host computes, as they grow."""
-
-    code: list[list[int]] = field(default_factory=list)
-    floats: list[float] = field(default_factory=list)
-    conditions: list[list[int]] = field(default_factory=list)
-    iterated: list[list[int]] = field(default_factory=list)
-    hosted: list[Hosted] = field(default_factory=list)
-    combinations: list[int] = field(default_factory=list)
-    combination_fields: list[int] = field(default_factory=list)  # those of them that are registers
-
-    def constant(self, value: float) -> int:
-        """The place of a float constant."""
-        self.floats.append(value)
-        return len(self.floats) - 1
 
 
 class Lowering:
@@ -438,7 +421,7 @@ class Lowering:
             self._op(k.PUSH_ABSENT)  # before the first element there is nothing
             return result
         where = [1, iteration] if iteration is not None else [0, 0]
-        empty = int(element.index in situation.skipped)  # where no earlier iteration had it
+        empty = scope.where_empty(element)
         begun = situation.closing == element.index and element.optional and bool(element.groups)
         argument = aggregate.argument
         if argument is None:
@@ -487,14 +470,3 @@ class Lowering:
             self._op(k.IS_NOT_NULL)
             return INT_SHAPE
         return shape
-
-
-def condition(first: int, last: int, n_iterated: int = 0, iterated_from: int = 0, *, fused: bool = False) -> list[int]:
-    """A row of the table `conditions`.
-
-    Args:
-        first, last: its instructions.
-        n_iterated, iterated_from: the loops whose elements it is tried on, as rows of the table `iterated`.
-        fused: it is one comparison, and nothing is iterated.
-    """
-    return [first, last, int(fused), n_iterated, iterated_from, -1]

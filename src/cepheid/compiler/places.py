@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheid.compiler.lower import Tables
+from cepheid.compiler.code import Tables
 from cepheid.compiler.scope import LAST_EVENT
 from cepheid.kernels import layout as k
 

@@ -77,7 +77,14 @@ class Iteration:
     group: int
 
 
-AnyRegister: TypeAlias = Slot | Count | Value | Tally | Iteration
+@dataclass(frozen=True)
+class Passed:
+    """A register that holds 1 once a step has left a loop empty, which later iterations may fill; else 0."""
+
+    element: int
+
+
+AnyRegister: TypeAlias = Slot | Count | Value | Tally | Iteration | Passed
 
 
 class Registers:
@@ -107,6 +114,12 @@ class Registers:
         """The register of an `Iteration`."""
         return self._of(Iteration(group))
 
+    def passed(self, element: int) -> int | None:
+        """The register of a `Passed`; None where no step leaves the loop empty."""
+        if not any(element in edge.empties for edge in self.automaton.edges):
+            return None
+        return self._of(Passed(element))
+
     def tally(self, function: str, element: int, argument: Expression, shape: Shape, begun: bool = False) -> Tally:
         """The registers of an aggregate over an expression on one element."""
         column = self.requests.leaf(argument, shape, self.automaton.bound.types)
@@ -123,7 +136,7 @@ class Registers:
                     self.n_ints += 2 if function == "sum" else 1
         return wanted
 
-    def _of(self, wanted: Slot | Count | Value | Iteration) -> int:
+    def _of(self, wanted: Slot | Count | Value | Iteration | Passed) -> int:
         if wanted not in self.numbers:
             self.numbers[wanted] = self.n_ints
             self.n_ints += 1
@@ -135,7 +148,7 @@ class Registers:
             return self._graph_updates(edge)
         rows: list[list[int]] = []
         for register, number in self.numbers.items():
-            assert not isinstance(register, Iteration)
+            assert not isinstance(register, Iteration | Passed)
             if isinstance(register, Slot) and register.which in ("left", "right"):
                 if register.element in edge.remembers:
                     op = k.SET_SLOT if register.which == "right" else k.SET_PARENT_SLOT
@@ -162,6 +175,10 @@ class Registers:
         rows: list[list[int]] = []
         taken = self.automaton.states[edge.target].element
         for register, number in self.numbers.items():
+            if isinstance(register, Passed):
+                if edge.source is None or register.element in edge.empties:
+                    rows.append([k.SET_INT, number, int(register.element in edge.empties), 0, 0])
+                continue
             unset = k.NOT_BEGUN if isinstance(register, Count | Tally) else k.NOT_BOUND
             if edge.source is None:
                 rows.append([k.SET_INT, number, unset, 0, 0])

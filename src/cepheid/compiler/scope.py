@@ -64,6 +64,13 @@ class Scope:
         """Whether an element has no event and gets none; one that is repeated may have had some before."""
         return element.index in self.situation.skipped and not (element.loop and element.groups)
 
+    def where_empty(self, element: Element) -> int:
+        """When a loop is empty of which the row that is tested has no element, and knows nothing else."""
+        if element.index in self.situation.skipped:
+            return k.EMPTY_HERE
+        passed = self.registers.passed(element.index) if self.situation.gives_back else None
+        return k.NOT_EMPTY if passed is None else k.EMPTY_IF + passed
+
     def iteration_of(self, variable: str) -> int | None:
         """The number of the odometer's wheel that goes over the elements of a variable, or None."""
         element = self.elements[variable].index

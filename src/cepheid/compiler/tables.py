@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheid.compiler.chain import chain_of
+from cepheid.compiler.code import Tables
 from cepheid.compiler.codes import ACCEPT_CODES, MIRRORED, READS_CODES
 from cepheid.compiler.combinations import write_scattered
 from cepheid.compiler.hooked import Hooks, HookTable
@@ -18,7 +19,7 @@ from cepheid.compiler.joins import NO_FILTER, neighbours_of, write_joins
 from cepheid.compiler.keys import KeyPart, Keys
 from cepheid.compiler.laid_out import laid_out
 from cepheid.compiler.load import Needs
-from cepheid.compiler.lower import Lowering, Tables, condition
+from cepheid.compiler.lower import Lowering
 from cepheid.compiler.places import place_registers
 from cepheid.compiler.registers import AnyRegister, Registers, Slot
 from cepheid.compiler.requests import OTHER_CLOCK, PARTITION, Requests
@@ -416,20 +417,16 @@ class _Compiler:
         """The equality of partitions, where the key is a hash of several parts."""
         if self.partition_column is None or self.automaton.strict or len(self.keyed.key_of(edge)) < 2:
             return []
-        first = len(self.tables.code)
         column = self.partition_column
-        self.tables.code.append([k.COMPARE, k.EQ, k.FROM_HEADER, k.M_CURRENT, column, k.FROM_ROW, LAST_EVENT, column])
-        return [condition(first, first + 1, fused=True)]
+        return [self.tables.comparison([k.EQ, k.FROM_HEADER, k.M_CURRENT, column, k.FROM_ROW, LAST_EVENT, column])]
 
     def _neighbour_test(self, edge: Edge) -> list[list[int]]:
         """The event takes the place after that of the row's last event."""
         if not edge.strict or self.keyed.key_of(edge) == (self.keyed.neighbour_part(),):
             return []
-        first = len(self.tables.code)
         part = self.keyed.neighbour_part()
         columns = (part.row_column, k.FROM_HEADER, k.M_CURRENT, part.event_column)
-        self.tables.code.append([k.COMPARE, k.EQ, k.FROM_ROW, LAST_EVENT, *columns])
-        return [condition(first, first + 1, fused=True)]
+        return [self.tables.comparison([k.EQ, k.FROM_ROW, LAST_EVENT, *columns])]
 
     def _lists_of(self, state: State, guards: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> tuple[int, int]:
         """Make the lists of a state: one for each key that its steps have."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.load import rekey_kernel, relinkers
-from cepheid.compiler.registers import AnyRegister, Count, Iteration, Slot, Tally, Value
+from cepheid.compiler.registers import AnyRegister, Count, Iteration, Passed, Slot, Tally, Value
 from cepheid.compiler.requests import Register, Request
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.compaction import hang, link_fields, room_for, runs_of
@@ -61,6 +61,8 @@ def _name(register: AnyRegister) -> str:
             return f"{which} {number}"
         case Count():
             return f"count of {number}"
+        case Passed():
+            return f"whether {number} was passed"
         case Value(column=column):
             return f"value {column} of {number}"
         case Tally(function=function, column=column, shape=shape):

@@ -37,6 +37,7 @@ from cepheid.kernels.layout import (
     DIV_FLOAT,
     EMPTY,
     EMPTY_AS_NULL,
+    EMPTY_IF,
     FIRST_COLUMN,
     FIRST_UNARY,
     FLOOR,
@@ -58,6 +59,7 @@ from cepheid.kernels.layout import (
     M_N_EVENTS,
     M_STACK,
     M_TAGS,
+    M_TOP,
     MOD_INT,
     MUL_FLOAT,
     MUL_INT,
@@ -67,6 +69,7 @@ from cepheid.kernels.layout import (
     NOT,
     NOT_BEGUN,
     NOT_BOUND,
+    NOT_EMPTY,
     NULL,
     OP,
     OR,
@@ -149,8 +152,10 @@ def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: F
                 return
     registers = row + plan[P_REGISTERS]
     n = pool[registers + plan[at + ARG]]
-    if n == NOT_BEGUN and plan[at + A_SOURCE]:
-        n = 0
+    if n == NOT_BEGUN and plan[at + A_SOURCE] != NOT_EMPTY:
+        passed = plan[at + A_SOURCE] - EMPTY_IF
+        if passed < 0 or pool[pool[M_TOP] + plan[P_REGISTERS] + passed]:
+            n = 0
     if n == NOT_BEGUN:
         pool[tag] = ABSENT
     elif op == PUSH_COUNT:

@@ -206,7 +206,9 @@ PUSH_INT_CONST = 12  # ARG: the value
 PUSH_FLOAT_CONST = 13  # ARG: index into `reals`
 PUSH_NULL = 14
 PUSH_ABSENT = 15
-PUSH_COUNT = 16  # ARG: register of the count; A_SOURCE, here and below: 1 where NOT_BEGUN means that it is empty
+PUSH_COUNT = 16  # ARG: register of the count; A_SOURCE, here and below: when NOT_BEGUN means that it is empty
+NOT_EMPTY, EMPTY_HERE = 0, 1
+EMPTY_IF = 2  # and a register: where it is not 0 in the row that gives events back
 # The register instructions read the row of the partial match; with B_SOURCE = 1, the row before the element of the
 # iterated variable B_ARG that is being tried (what was known when it was taken), absent where it is the loop's first.
 PUSH_INT_REGISTER = 17  # ARG: register of n, A_ARG: register of the value; NULL where n <= 0

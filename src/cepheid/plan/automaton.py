@@ -74,6 +74,8 @@ class Situation:
         required: variables that must have an element; where one has none yet, the condition waits.
         closing: of the condition of an UNTIL: the loop that it closes, whose aggregates are absent before its first
             element.
+        gives_back: at the end of a match that gives events back: what a step before left empty is empty, although the
+            row that is tested does not know of it.
         around: of such a condition: the iterations in which the event that is tried would be an element, as in
             ``places``; it meets only elements of these.
     """
@@ -89,6 +91,7 @@ class Situation:
     required: frozenset[int] = frozenset()
     closing: int | None = None
     around: frozenset[tuple[int, int]] = frozenset()
+    gives_back: bool = False
 
 
 @dataclass(frozen=True)

@@ -314,13 +314,15 @@ class _Graph:
         inner: bool = False,
         right: Anchor = Anchor.REMEMBERED,
         skipped: frozenset[int] = frozenset(),
+        gives_back: bool = False,
     ) -> Absence:
         return Absence(
             negated=self.numbers[names_of(self.gap_elements[gap])[0]],
             left=Anchor.REMEMBERED if right is Anchor.REMEMBERED else Anchor.LAST_TAKEN,
             right=right,
             tests=tuple(
-                self.conditions.made(c, {}, last, skipped=skipped, negated=negated) for negated, c in self._against(gap)
+                self.conditions.made(c, {}, last, skipped=skipped, negated=negated, gives_back=gives_back)
+                for negated, c in self._against(gap)
             ),
             fatal=False,
             inner=inner,
@@ -402,7 +404,7 @@ class _Graph:
         # What remains of a match that gives events back may end with another variable.
         anywhere = -1 if gives_back else last
         tests = [
-            self.conditions.made(condition, {}, anywhere, skipped=skipped)
+            self.conditions.made(condition, {}, anywhere, skipped=skipped, gives_back=gives_back)
             for condition in self.conditions.between
             if gives_back
             or not self.conditions.testable(condition, before)
@@ -411,14 +413,19 @@ class _Graph:
         ]
         passed = self.terms.gaps(node.key.term)
         absences = [
-            self._absence(gap, anywhere, skipped=skipped)
+            self._absence(gap, anywhere, skipped=skipped, gives_back=gives_back)
             for gap in range(len(self.gap_elements))
             if gap not in passed and (gives_back or not self._gap_testable(gap, before, gap in self.leading))
         ]
-        trailing = [self._absence(gap, anywhere, right=Anchor.OPEN, skipped=skipped) for gap in end.gaps]
+        trailing = [
+            self._absence(gap, anywhere, right=Anchor.OPEN, skipped=skipped, gives_back=gives_back) for gap in end.gaps
+        ]
         if gives_back:  # without these events, a NOT before them stands at the end
             reopened = [gap for gap in range(len(self.gap_elements)) if gap not in passed]
-            trailing += [self._absence(gap, anywhere, right=Anchor.REOPENED, skipped=skipped) for gap in reopened]
+            trailing += [
+                self._absence(gap, anywhere, right=Anchor.REOPENED, skipped=skipped, gives_back=True)
+                for gap in reopened
+            ]
         return End(
             tests=tuple(tests),
             absences=tuple(absences),

@@ -133,6 +133,7 @@ class GraphConditions:
         fixed: int | None = None,
         skipped: frozenset[int] = frozenset(),
         negated: int | None = None,
+        gives_back: bool = False,
     ) -> Test:
         """A test on the partial match that a step has made."""
         places = frozenset(
@@ -148,5 +149,6 @@ class GraphConditions:
                 fixed=fixed,
                 places=places,
                 required=self.required(condition, after),
+                gives_back=gives_back,
             ),
         )

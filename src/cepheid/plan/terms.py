@@ -401,30 +401,7 @@ class Terms:
                 return inner
         if loop.n_done < quantifier.minimum and not self.nullable(quantifier.body):
             return None
-        if loop.current is None:
-            return Way(empty=self._empty(loop))
-        # What no iteration before has is empty: it might have come in the one that is given back.
-        return Way(empty=self._empty(loop) | self._passed(quantifier.body), dropped=quantifier.group)
-
-    def _passed(self, term: Term) -> frozenset[str]:
-        """Variables of loops and optional parts that each form of a term passes; those of a branch may be absent."""
-        if isinstance(term, Chain):
-            return frozenset[str]().union(*map(self._passed, term.parts))
-        if not isinstance(term, Loop):
-            return frozenset()
-        quantifier = self.quantifiers[term.number]
-        return self._passed(quantifier.body) if self._chooses(quantifier.body) else quantifier.names
-
-    def _chooses(self, term: Term) -> bool:
-        """Whether there are variables in a term that some of its forms have, and others lack for good."""
-        match term:
-            case Chain(parts):
-                return any(map(self._chooses, parts))
-            case Shuffle(n_missing, marked):
-                return n_missing < len(marked) or any(self._chooses(part) for part, _ in marked)
-            case Loop(number):
-                return self._chooses(self.quantifiers[number].body)
-        return isinstance(term, Branches)
+        return Way(empty=self._empty(loop), dropped=quantifier.group if loop.current is not None else None)
 
     # --- variants -------------------------------------------------------------------------------------
 
