@@ -15,8 +15,9 @@ from benchmarks.figures.inev.single import SingleQueries
 from cepheid.network.generate import NetworkSettings
 
 SWAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
-SIZES_10A = ((5, 7), (3, 6))
-"""Types of a query of Figure 10a, which the paper does not say; its single queries have six and seven."""
+SIZES_10, SMALLER_10 = (5, 7), (3, 6)
+"""Types of a query of Figure 10, which the paper does not say; its single queries have six and seven. What is saved
+with smaller ones is shown beside them, and not held to what the paper claims."""
 
 
 class Evaluation(SingleQueries):
@@ -175,7 +176,7 @@ class Evaluation(SingleQueries):
     def figure10(self) -> None:
         """Sharing, and the order of queries."""
         groups: dict[str, list[float]] = {}
-        for sizes in SIZES_10A[:1] if self.quick else SIZES_10A:
+        for sizes in (SIZES_10,) if self.quick else (SIZES_10, SMALLER_10):
             for n in (5,) if self.quick else (5, 10, 20):
                 found = each(inev.sharing, self.runs(n), n, sizes)
                 together, apart, dearest = (
@@ -209,20 +210,20 @@ class Evaluation(SingleQueries):
         )
         # No plan saves more than that; a claim beyond it is not this planner's to hold.
         what = f"sharing saves {wanted:.0%} ({n} queries; here of {sizes[0]} to {sizes[1]} types)"
-        self.claim("10a", what, text, gain >= wanted, cannot=most < wanted + 0.1)
+        self.claim("10a", what, text, gain >= wanted if sizes == SIZES_10 else None, cannot=most < wanted + 0.1)
 
     def _orders(self) -> None:
         n_orders = 10
         one_by_one, together = {}, []
         for n in (5, 10, 20):
-            found = each(inev.orders, self.runs(n), n, n_orders)
+            found = each(inev.orders, self.runs(n), n, SIZES_10, n_orders)
             one_by_one[str(n)] = [one for one, _ in found]
             together += [other for _, other in found]
             self.tell(f"figure 10b, {n} queries")
         draw.bars(
             one_by_one,
             self.out / "figure10b.png",
-            title=self.caption(f"10b: queries over 15 types, split one by one in {n_orders} orders", len(self.runs(5)))
+            title=self.caption(f"10b: queries over 10 types, split one by one in {n_orders} orders", len(self.runs(5)))
             + f" ({len(self.runs(20))} of 20)",
             y="standard deviation of the ratio",
         )

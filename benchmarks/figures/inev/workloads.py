@@ -108,14 +108,14 @@ def with_queries(workload: Workload, queries: tuple[NetworkQuery, ...]) -> Workl
     return Workload(workload.network, queries, workload.selectivities)
 
 
-def orders(seed: int, n_queries: int, n_orders: int) -> tuple[float, float]:
-    """Figure 10b: the standard deviation of the ratio over orders of the queries, over 15 types.
+def orders(seed: int, n_queries: int, sizes: tuple[int, int], n_orders: int) -> tuple[float, float]:
+    """Figure 10b: the standard deviation of the ratio over orders of the queries, of workloads as for Figure 10a.
 
     Returns:
         Of queries that are split as they come, one after the other, as in the paper; and of two orders of the queries
         planned together.
     """
-    workload = drawn(seed, NetworkSettings(n_types=15), 0.01, n_queries=n_queries, n_types=(3, 5))
+    workload = drawn(seed, NetworkSettings(n_types=10), 0.01, n_queries=n_queries, n_types=sizes)
     rng = np.random.default_rng(seed)
     drawn_orders = [rng.permutation(n_queries) for _ in range(n_orders)]
     shuffled = [
