@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import matplotlib
@@ -16,6 +17,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 RATIO = "transmission ratio, median"
+MOST_IN_LINE = 72
+"""Characters of a title that are as wide as the axes."""
 
 
 def lines(
@@ -58,7 +61,7 @@ def scatter(points: Sequence[tuple[float, float]], path: Path, *, title: str, x:
 
 
 def _finish(figure: Any, axes: Any, path: Path, title: str, x: str, y: str, *, legend: bool = True) -> None:
-    axes.set_title(title, fontsize=9)
+    axes.set_title("\n".join(line for part in title.splitlines() for line in wrap(part, MOST_IN_LINE)), fontsize=9)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     if legend:
