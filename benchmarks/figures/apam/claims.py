@@ -105,7 +105,7 @@ def lines(one: Measurements) -> Iterator[str]:
             f"{1e9 * taken[final].mean():10,.0f}{1e9 * estimate.service_s:9,.0f}{1e9 * own.ending_s:11,.0f}"
         )
     heads = f"{'rho':>5}{'events/s':>12} {'chosen':8}{'us':>11}{'eager us':>12}{'lazy us':>11} {'best':8}{'x best':>7}"
-    yield f"  {heads} {'two errors off':20}model alone"
+    yield f"  {heads} {'three errors off':20}model alone"
     for point in one.points:
         of = {plan: 1e6 * latency.latency_s for plan, latency in point.latencies.items()}
         low, high = point.ratio_between(point.chosen)

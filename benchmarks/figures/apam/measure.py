@@ -21,7 +21,8 @@ N_REPLAYED = 30_000
 """Events of a replay in real time."""
 
 LONGER = 3
-"""A whole run has so many times the decisions and the streams of a quick one."""
+"""A whole run has so many times the decisions and the streams of a quick one, and they are so many times as long where
+plans are out of the question."""
 
 OVER = 1.2
 """Beside these, a rate at which even the plan of the fastest service is so much over what it can do."""
@@ -75,7 +76,7 @@ class Point:
         return self.latencies[plan].latency_s / min(self.latencies[other].latency_s for other in compared)
 
     def ratio_between(self, plan: str, *others: str) -> tuple[float, float]:
-        """That, less and more two standard errors, by the least times and by each turn; see `queue.ratio_between`.
+        """That, less and more three standard errors, by the least times and by each turn; see `queue.ratio_between`.
 
         A machine is faster and slower for minutes, and more so for plans that keep much: by 15 % in the mean, which
         near saturation is fifty times in the latency. And where the latencies of two plans cross, the ratio of one
@@ -123,7 +124,7 @@ def measurements(experiment: Experiment, *, quick: bool) -> Measurements:
     decision = choice.at(1_000.0, by_model=True)
     plans = [one.plan for one in decision.estimates]
     n_parts = longer * experiment.n_parts
-    services = measuring.out_of_the_question(experiment, plans)
+    services = measuring.out_of_the_question(experiment, plans, longer * measuring.N_SHORT)
     near = [plan for plan in plans if plan not in services]
     before = measuring.measured(experiment, near, n_parts)
     services |= before

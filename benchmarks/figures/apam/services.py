@@ -22,8 +22,8 @@ PART, N_WARM = 500_000, 4_000
 """Services are measured on streams of so many events, each made up from a seed of its own; the first ones of each,
 which find the window not full, do not count."""
 
-FAR, N_SHORT = 2.0, 20_000
-"""See `out_of_the_question`."""
+FAR, N_SHORT = 2.0, 10_000
+"""See `out_of_the_question`; so many events in a quick run."""
 
 LEAD_NS = 2_000_000
 """A replay begins so much after it is asked for."""
@@ -96,13 +96,13 @@ def part(experiment: Experiment, number: int) -> Prepared:
     return prepared(experiment, PART, seed=100 * experiment.number + number)
 
 
-def out_of_the_question(experiment: Experiment, plans: Sequence[str]) -> dict[str, Services]:
-    """Of the plans, those that cannot be the best, with what they take for some events of the first stream.
+def out_of_the_question(experiment: Experiment, plans: Sequence[str], n_events: int) -> dict[str, Services]:
+    """Of the plans, those that cannot be the best, with what they take for the first events of the first stream.
 
     Another plan takes a part (1 / `FAR`) of the time both for an event and for one that ends a match. They are measured
     on these events alone.
     """
-    found = measured_on(part(experiment, 0).first(N_SHORT), plans)
+    found = measured_on(part(experiment, 0).first(n_events), plans)
     taken = {plan: FAR * np.array([one.mean_s, one.ending_s]) for plan, one in found.items()}
     return {
         plan: one
