@@ -22,6 +22,9 @@ network = typer.Typer(
 _NETWORK = typer.Argument(metavar="NETWORK.toml", help="The network file, or the folder with its network.toml.")
 
 
+_OTHER_PICTURES = {".png", ".pdf", ".jpg", ".jpeg", ".gif", ".html"}
+
+
 class _PlanCommand(TyperCommand):
     """``--svg`` without a file draws NAME.svg in the current folder."""
 
@@ -29,6 +32,8 @@ class _PlanCommand(TyperCommand):
         """Read the arguments."""
         if "--svg" in args:
             place = args.index("--svg") + 1
+            if place < len(args) and Path(args[place]).suffix.lower() in _OTHER_PICTURES:
+                raise typer.BadParameter(f"{args[place]}: the picture is SVG; name FILE.svg")
             if place == len(args) or not args[place].lower().endswith(".svg"):
                 args = [*args[:place], "", *args[place:]]
         return super().parse_args(ctx, args)
@@ -44,6 +49,8 @@ def plan(
     out: Annotated[Path | None, typer.Option(metavar="PLAN.json", help="Write the plan into this file.")] = None,
 ) -> None:
     """Plan which parts of the queries are evaluated at which site, and what is sent along which links."""
+    if svg and not svg.lower().endswith(".svg"):
+        raise typer.BadParameter(f"{svg}: the picture is SVG; name FILE.svg")
     from cepheid.cli.network_show import plan_network
 
     plan_network(path, svg=svg, out=out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rich.console import Console
 from rich.table import Table
 
 from cepheid.cli.show import told
@@ -19,16 +20,17 @@ from cepheid.network.planner import Plan
 def plan_network(path: Path, *, svg: str | None, out: Path | None) -> None:
     """Plan, show, and write what is asked for; see the command for the arguments."""
     job = load_network(path)
+    picture = None if svg is None else Path(svg or f"{job.model.network.name}.svg")
+    job.require_others([path for path in (out, picture) if path is not None])
     plan = job.plan()
     show_plan(job, plan)
     console = told()
     if out is not None:
         write_plan(job, plan, out)
         console.print(f"plan: {out}", markup=False)
-    if svg is not None:
-        target = Path(svg or f"{job.model.network.name}.svg")
-        write_text(plan_svg(plan, f"{job.model.network.name}: {', '.join(job.queries)}"), target)
-        console.print(f"picture: {target}", markup=False)
+    if picture is not None:
+        write_text(plan_svg(plan, f"{job.model.network.name}: {', '.join(job.queries)}"), picture)
+        console.print(f"picture: {picture}", markup=False)
 
 
 def deploy_network(path: Path, out: Path) -> None:
@@ -42,7 +44,7 @@ def deploy_network(path: Path, out: Path) -> None:
 
 def show_plan(job: NetworkJob, plan: Plan) -> None:
     """Print what a plan costs, what is evaluated where, and what flows."""
-    console = told()
+    console = Console(highlight=False, soft_wrap=True)
     if plan.is_centralized:
         console.print(
             f"the plan is the centralized one, all events at {plan.centralized.node}: {plan.reason}", markup=False

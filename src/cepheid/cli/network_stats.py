@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from cepheid.cli.show import told
-from cepheid.connectors.writing import write_text
+from cepheid.connectors.writing import check_writable, write_text
+from cepheid.errors import JobError
 from cepheid.job.network import statistics
 from cepheid.job.network.load import load_network
 
@@ -14,8 +15,13 @@ from cepheid.job.network.load import load_network
 def estimate(path: Path, events: Path, out: Path | None) -> None:
     """Estimate, and write what a network file reads; see the command for the arguments."""
     console = told()
+    job = load_network(path, without_statistics=True)
+    if out is not None:
+        if out.resolve() == job.files[0].resolve():
+            raise JobError(f"{out} would be written over, and the network is read from it", remedy="name another")
+        check_writable(out)
     found = statistics.estimate(
-        load_network(path, without_statistics=True),
+        job,
         events,
         lambda line: console.print(line, markup=False, highlight=False),
     )

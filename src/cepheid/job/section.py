@@ -17,7 +17,7 @@ Name: TypeAlias = Annotated[str, Field(min_length=1)]
 class Section(BaseModel):
     """A section: a key that means nothing is a slip of the pen, and refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="constants")
 
 
 def as_list(value: object) -> object:

@@ -88,12 +88,20 @@ def centralized_cost(workload: Workload, node: Node) -> float:
     )
 
 
-def centralized(workload: Workload, xi: float) -> Centralized:
-    """The site where all queries together cost least, the first of several."""
+def centralized(workload: Workload, xi: float, most: float = math.inf) -> Centralized:
+    """The site where all queries together cost least; of several the one of the least latency, and the first of these.
+
+    Args:
+        workload: the queries.
+        xi: ξ, the latency of one partial match in hops.
+        most: a bound on the latency: sites that keep it go before all that do not.
+    """
     network = workload.network
-    costs = {node: centralized_cost(workload, node) for node in network.nodes}
-    node = min(network.nodes, key=costs.__getitem__)
-    return Centralized(node, costs[node], latency(centralized_graph(workload, node), xi))
+    found = [
+        Centralized(node, centralized_cost(workload, node), latency(centralized_graph(workload, node), xi))
+        for node in network.nodes
+    ]
+    return min(found, key=lambda one: (one.latency > most, one.cost, one.latency))
 
 
 def centralized_graph(workload: Workload, node: Node) -> InevGraph:
@@ -113,14 +121,14 @@ def centralized_graph(workload: Workload, node: Node) -> InevGraph:
 def lower_bound(workload: Workload, query: NetworkQuery) -> float:
     """What any plan for a query must send, as section 7.2 estimates it.
 
-    A type need not be sent where some projection, or all events of some projection's types, come less often than its
-    events at one source. Any other is sent from all its sources but one over the mean distance.
+    A type need not be sent where some projection, the query or another type come less often than its events at one
+    source. Any other is sent from all its sources but one over the mean distance of two sites: so it is a bound where
+    sources are strewn over the network, and too high where they lie closer together than its sites do.
     """
     network = workload.network
-    least = math.inf
-    for projection in query.projections():
-        events = sum(network.global_rate(kind) for kind in projection.types)
-        least = min(least, events, workload.rate(projection))
+    least = min(network.global_rate(kind) for kind in query.types)
+    for projection in (*query.projections(), query.planned):
+        least = min(least, workload.rate(projection))
     return sum(
         (network.global_rate(kind) - network.rates[kind]) * network.mean_hops
         for kind in query.types

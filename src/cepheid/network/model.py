@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,9 @@ from cepheid.errors import NetworkError
 Node: TypeAlias = int | str
 Edge: TypeAlias = tuple[Node, Node]
 """A link, the node that stands first in the network first."""
+
+MOST_EVENTS = 1e15
+"""The greatest rate: products of the rates of many types stay numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +60,10 @@ class EventNetwork:
             rate = self.rates.get(kind)
             if rate is None:
                 raise NetworkError(f"the rate of {kind} is missing", remedy="say how many events a source has a window")
-            if not math.isfinite(rate) or rate < 0:
-                raise NetworkError(f"the rate of {kind} is {rate}", remedy="a rate is a number from 0 on")
+            if not 0 <= rate <= MOST_EVENTS:
+                raise NetworkError(
+                    f"the rate of {kind} is {rate}", remedy=f"a rate is a number from 0 to {MOST_EVENTS:g}"
+                )
         for kind in self.rates:
             if kind not in self.sources:
                 raise NetworkError(f"{kind} has a rate and no source", remedy="name its sources")

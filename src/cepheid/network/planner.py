@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cepheid.errors import NetworkError
 from cepheid.network.check import require_well_formed
 from cepheid.network.combine import Combiner, Limits, closure_of
 from cepheid.network.cost import Centralized, centralized, centralized_graph, latency, transmission_cost
@@ -16,6 +18,9 @@ from cepheid.network.queries import NetworkQuery, Workload
 N_ATTEMPTS = 6
 """How often a split that turns out too slow is sought again under a tighter bound."""
 
+MOST_TYPES = 12
+"""Of a query: planning looks at all sets of its types, and takes some seven times as long for two types more."""
+
 
 @dataclass(frozen=True)
 class PlanSettings:
@@ -23,7 +28,8 @@ class PlanSettings:
 
     Attributes:
         xi: ξ, the latency of one partial match in hops.
-        max_latency: τ; the latency of the centralized plan where None. ``math.inf`` for no bound.
+        max_latency: τ; the latency of the centralized plan where None. ``math.inf`` for no bound. Where all events at
+            the cheapest site would take longer, and at another one would not, that one is the centralized plan.
         exclude_conflicts: never split by a type that a query before sends as events, as in section 6.3. Otherwise such
             conflicts have their price in the estimates.
         share: queries use each other's projections.
@@ -31,6 +37,9 @@ class PlanSettings:
         incremental: the queries are split once, in the order of the workload, as if they came one after the other. The
             plan of a workload does not depend on that order otherwise.
         n_covers: sets of inputs looked at closely, for each projection and partitioning type.
+
+    Raises:
+        NetworkError: a number is out of its range.
     """
 
     xi: float = 1.0
@@ -40,6 +49,16 @@ class PlanSettings:
     n_passes: int = 2
     incremental: bool = False
     n_covers: int = 4
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.xi < math.inf:
+            raise NetworkError(f"xi is {self.xi}", remedy="a partial match takes a finite number of hops, from 0 on")
+        if self.max_latency is not None and not self.max_latency >= 0:
+            raise NetworkError(f"max_latency is {self.max_latency}", remedy="name hops, from 0 on, or math.inf")
+        if self.n_passes < 0 or self.n_covers < 1:
+            raise NetworkError(
+                f"n_passes is {self.n_passes} and n_covers {self.n_covers}", remedy="from 0 on, and from 1 on"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +97,16 @@ def plan_workload(workload: Workload, settings: PlanSettings | None = None) -> P
     """Split the queries of a workload over its network.
 
     Raises:
-        NetworkError: the plan that was made is not well formed.
+        NetworkError: a query has more than `MOST_TYPES` types; the plan that was made is not well formed.
     """
     settings = settings or PlanSettings()
-    middle = centralized(workload, settings.xi)
+    for query in workload.queries:
+        if len(query.types) > MOST_TYPES:
+            raise NetworkError(
+                f"the query {query.name} has {len(query.types)} types, and its splits are too many to try",
+                remedy=f"plan queries of at most {MOST_TYPES} types",
+            )
+    middle = centralized(workload, settings.xi, math.inf if settings.max_latency is None else settings.max_latency)
     bound = middle.latency if settings.max_latency is None else settings.max_latency
     forwarding = Forwarding(workload)
     estimator = Estimator(workload, forwarding.trees)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cepheid.errors import NetworkError
 from cepheid.network.cost import transmission_cost
 from cepheid.network.forwarding import Forwarding, selectors
 from cepheid.network.graph import Combination, InevGraph
@@ -74,7 +75,18 @@ def repair(plan: Plan, workload: Workload) -> Repair:
 
     Returns:
         What became of it, never dearer than leaving it as it was.
+
+    Raises:
+        NetworkError: the queries, the sites or the sources are others.
     """
+    before = plan.graph.workload
+    if [one.planned for one in before.queries] != [one.planned for one in workload.queries]:
+        raise NetworkError(
+            "the queries are not those of the plan's workload", remedy="give the queries that the plan was made for"
+        )
+    one, other = before.network, workload.network
+    if (one.nodes, one.edges, one.sources) != (other.nodes, other.edges, other.sources):
+        raise NetworkError("the network is another than the plan's", remedy="only rates may differ: plan anew")
     broken = InevGraph(workload, plan.graph.combination, plan.graph.vertices)
     if plan.is_centralized:
         return Repair(broken, broken, frozenset(), frozenset())

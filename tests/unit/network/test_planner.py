@@ -61,6 +61,52 @@ def test_plans_of_drawn_workloads_are_well_formed_and_never_worse_than_one_site(
     assert all(lower_bound(load, query) >= 0 for query in load.queries)
 
 
+def pair(rate_b: float = 900.0, rate_a: float = 2.0) -> Workload:
+    line = EventNetwork((0, 1, 2), ((0, 1), (1, 2)), {"A": (0,), "B": (1, 2)}, {"A": rate_a, "B": rate_b})
+    return Workload(line, (NetworkQuery("q", sequence((A, B))),), Selectivities({frozenset("AB"): 0.01}))
+
+
+def test_the_lower_bound_knows_that_a_rare_type_goes_to_a_frequent_one():
+    load = pair()
+    assert plan_workload(load).cost == 4.0
+    assert lower_bound(load, load.queries[0]) == 0.0
+
+
+def test_of_sites_that_cost_the_same_the_one_within_the_bound_is_taken():
+    line = EventNetwork(("a", "b", "c"), (("a", "b"), ("b", "c")), {"A": ("a",), "B": ("c",)}, {"A": 1.0, "B": 1.0})
+    load = Workload(line, (NetworkQuery("q", sequence((A, B))),))
+    assert plan_workload(load, PlanSettings(xi=0.0, max_latency=1.0)).centralized.node == "b"
+    # A dearer one, too, where the cheapest is too slow.
+    lopsided = Workload(line.with_rates({"A": 10.0}), load.queries)
+    assert plan_workload(lopsided, PlanSettings(xi=0.0)).centralized.node == "a"
+    plan = plan_workload(lopsided, PlanSettings(xi=0.0, max_latency=1.0))
+    assert (plan.centralized.node, plan.latency, plan.is_centralized) == ("b", 1.0, True)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"xi": -1.0}, {"xi": math.nan}, {"xi": math.inf}, {"max_latency": math.nan}, {"n_covers": 0}]
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]):
+    with pytest.raises(NetworkError):
+        PlanSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_repair_is_of_the_same_queries_and_network():
+    plan = plan_workload(pair())
+    with pytest.raises(NetworkError, match="queries"):
+        repair(plan, Workload(plan.graph.workload.network, (NetworkQuery("q", sequence((B, A))),)))
+    far = EventNetwork((7, 1, 2), ((7, 1), (1, 2)), {"A": (7,), "B": (1, 2)}, {"A": 2.0, "B": 900.0})
+    with pytest.raises(NetworkError, match="network"):
+        repair(plan, Workload(far, plan.graph.workload.queries))
+
+
+def test_a_query_of_too_many_types_is_refused_at_once():
+    kinds = type_names(13)
+    net = EventNetwork((0,), (), dict.fromkeys(kinds, (0,)), dict.fromkeys(kinds, 1.0))
+    with pytest.raises(NetworkError, match="13 types"):
+        plan_workload(Workload(net, (NetworkQuery("q", sequence(tuple(map(Primitive, kinds)))),)))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_repaired_plans_are_well_formed(seed: int):
     plan = plan_workload(_drawn(seed, 4, skew=1.2))

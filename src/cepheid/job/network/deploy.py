@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cepheid.connectors.writing import write_text
-from cepheid.errors import JobError
+from cepheid.errors import JobError, QueryError
 from cepheid.job.load import invalid, not_toml
 from cepheid.job.model import QuerySection
 from cepheid.job.network.load import NetworkJob, load_network
@@ -72,13 +72,14 @@ def deploy(job: NetworkJob, plan: Plan, folder: Path) -> list[Path]:
     Args:
         job: the network.
         plan: of it.
-        folder: is made if needed; what another plan left in it is refused.
+        folder: is made if needed; checkpoints in it are refused, and the jobs of sites that another plan had are
+            removed.
 
     Returns:
         The files of the sites.
 
     Raises:
-        JobError: the folder holds checkpoints.
+        JobError: the folder holds checkpoints, or the network file.
         SetupError: it cannot be written.
     """
     if (folder / "checkpoints").exists():
@@ -95,6 +96,12 @@ def deploy(job: NetworkJob, plan: Plan, folder: Path) -> list[Path]:
             "types": job.types(),
         }
     )
+    sites = programs(job, plan.graph)
+    jobs = {name: folder / f"{name}.toml" for name in sites}
+    job.require_others([folder / NETWORK, folder / PLAN, *jobs.values()])
+    for name in _sites_before(folder):
+        if name not in jobs:
+            (folder / f"{name}.toml").unlink(missing_ok=True)
     whole = model.model_dump(mode="json", exclude_none=True)
     whole["selectivities"] = [{"types": sorted(kinds), "value": value} for kinds, value in said.pairs.items()]
     whole["in_matches"] = [
@@ -102,12 +109,19 @@ def deploy(job: NetworkJob, plan: Plan, folder: Path) -> list[Path]:
     ]
     write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", folder / NETWORK)
     write_plan(job, plan, folder / PLAN)
-    written = []
-    for name, program in programs(job, plan.graph).items():
-        path = folder / f"{name}.toml"
-        write_text(_site_text(job, program), path)
-        written.append(path)
-    return written
+    for name, program in sites.items():
+        write_text(_site_text(job, program), jobs[name])
+    return list(jobs.values())
+
+
+def _sites_before(folder: Path) -> list[str]:
+    """The sites of the network that was deployed into a folder before."""
+    if not (folder / NETWORK).is_file():
+        return []
+    try:
+        return load_network(folder / NETWORK).model.network.sites
+    except (JobError, QueryError):
+        return []  # no network of this version: its files are left alone
 
 
 def _site_text(job: NetworkJob, program: SiteProgram) -> str:

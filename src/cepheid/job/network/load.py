@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 
 from cepheid.connectors.column_types import Form, column_type
 from cepheid.connectors.locations import resolve
+from cepheid.connectors.writing import check_writable
 from cepheid.errors import CepheidError, JobError, NetworkError
 from cepheid.events.arrow_types import data_type
 from cepheid.events.schema import Schema
@@ -31,9 +33,9 @@ from cepheid.job.section import Section
 from cepheid.language.bound import BoundQuery
 from cepheid.language.parameters import with_parameters
 from cepheid.network.from_query import PlannedQuery, planned_queries
-from cepheid.network.model import EventNetwork
+from cepheid.network.model import MOST_EVENTS, EventNetwork
 from cepheid.network.planner import Plan, PlanSettings, plan_workload
-from cepheid.network.queries import Selectivities, Workload
+from cepheid.network.queries import NetworkQuery, Selectivities, Workload
 from cepheid.query import Query
 
 _F = TypeVar("_F", bound=Section)
@@ -62,6 +64,30 @@ class NetworkJob:
     base: Path
     origin: str
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that were read."""
+        queries = (section.file for section in self.model.queries.values() if section.file is not None)
+        behind = (*(self.model.network.statistics or ()), *queries)
+        return (self.base / Path(self.origin).name, *(Path(resolve(name, self.base)) for name in behind))
+
+    def require_others(self, paths: Sequence[Path]) -> None:
+        """Test that files can be written, before anything is: none of them was read, or is named twice.
+
+        Raises:
+            JobError: one of them.
+            SetupError: one cannot be written.
+        """
+        read, named = {path.resolve() for path in self.files}, set[Path]()
+        for path in paths:
+            if path.resolve() in read:
+                raise JobError(f"{path} would be written over, and the network is read from it", remedy="name another")
+            if path.resolve() in named:
+                raise JobError(f"two files are to be written to {path}", remedy="name two")
+            named.add(path.resolve())
+        for path in paths:
+            check_writable(path)
+
     def error(self, problem: str, remedy: str | None, *keys: str) -> JobError:
         """A fault of the file, shown where a key stands."""
         span = place_of(self.text, keys)
@@ -74,7 +100,11 @@ class NetworkJob:
         Raises:
             NetworkError: one cannot be split.
         """
-        return planned_queries(self.bounds)
+        try:
+            return planned_queries(self.bounds)
+        except NetworkError as error:
+            error.origin = error.origin or self.origin
+            raise
 
     @property
     def columns(self) -> Any:
@@ -144,9 +174,11 @@ class NetworkJob:
             if site not in rate:
                 raise self.error(f"the rate of {kind} at {site} is missing", "add it", "types", kind)
         for site, value in rate.items():
-            if not 0 <= value < float("inf"):
+            if not 0 <= value <= MOST_EVENTS:
                 raise self.error(
-                    f"the rate of {kind} at {site} is {value}", "a rate is a number from 0 on", "types", kind
+                    f"the rate of {kind} at {site} is {value}",
+                    f"a rate is a number from 0 to {MOST_EVENTS:g}",
+                    *("types", kind),
                 )
         return sum(rate.values()) / len(rate) if rate else 0.0
 
@@ -173,7 +205,29 @@ class NetworkJob:
                         f"add [types.{kind}] with its sources",
                         *("queries", query.name),
                     )
+        self._require_known(network, queries)
         return Workload(network, queries, self.selectivities())
+
+    def _require_known(self, network: EventNetwork, queries: Sequence[NetworkQuery]) -> None:
+        """Refuse what the network file says of types and projections that there are not: it would count for nothing."""
+        for pair in self.model.selectivities:
+            for kind in pair.types:
+                self._require_type(network, kind, "selectivities")
+        if not self.model.in_matches:
+            return
+        known = {one.name for query in queries for one in (*query.projections(), query.planned)}
+        for one in self.model.in_matches:
+            self._require_type(network, one.type, "in_matches")
+            if one.projection not in known:
+                near = get_close_matches(one.projection, known, 1)
+                remedy = f"did you mean {near[0]!r}?" if near else "write it as the plan prints it: SEQ(A, C)"
+                raise self.error(f"no query has the projection {one.projection!r}", remedy, "in_matches")
+
+    def _require_type(self, network: EventNetwork, kind: str, *keys: str) -> None:
+        if kind not in network.sources:
+            near = get_close_matches(kind, network.sources, 1)
+            remedy = f"did you mean {near[0]!r}?" if near else f"the types are {', '.join(sorted(network.sources))}"
+            raise self.error(f"there is no type {kind!r}", remedy, *keys)
 
     def plan(self) -> Plan:
         """The plan for the workload."""

@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+import re
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from cepheid.connectors.column_types import Form, column_type
 from cepheid.job.model import QuerySection
 from cepheid.job.section import Length, Name, Names, Section, TimeUnit, TypeName, as_list
 
-Site: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*$", max_length=60)]
-"""The name of a site; it is part of names of topics and files."""
+MOST_IN_NAME = 60
+
+
+def _in_topics(value: str) -> str:
+    if len(value) > MOST_IN_NAME or not re.fullmatch(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*", value):
+        raise ValueError(
+            f"{value!r} cannot be part of the names of topics and files; use letters, digits, _ and single - between "
+            f"them, {MOST_IN_NAME} at most"
+        )
+    return value
+
+
+def _two(value: list[str]) -> list[str]:
+    if len(value) != 2:
+        raise ValueError(f'a link joins two sites, and here are {len(value)}; write links = [["north", "south"]]')
+    return value
+
+
+def _rate(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float | dict | None):
+        raise ValueError(
+            f"{value!r} is no rate; write rate = 10.0, events of a source in one window, or rate = {{north = 10.0}}"
+        )
+    return value
+
+
+def _two_types(value: list[str]) -> list[str]:
+    if len(set(value)) != 2 or len(value) != 2:
+        raise ValueError('a selectivity is that of two types; write types = ["A", "B"]')
+    return value
+
+
+def _some(value: dict[str, Any]) -> dict[str, Any]:
+    if not value:
+        raise ValueError("there is no query; add [queries.NAME] with text = or file =")
+    return value
+
+
+Site: TypeAlias = Annotated[str, AfterValidator(_in_topics)]
+"""The name of a site, or of the network; it is part of names of topics and files."""
+
+QueryName: TypeAlias = Annotated[str, AfterValidator(_in_topics)]
+"""The name of a query; its matches have a topic."""
 
 Part: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
@@ -28,7 +71,7 @@ class NetworkSection(Section):
 
     name: Site = "network"
     sites: Annotated[list[Site], Field(min_length=1)]
-    links: list[Annotated[list[Site], Field(min_length=2, max_length=2)]]
+    links: list[Annotated[list[Site], AfterValidator(_two)]]
     statistics: Names | None = None
 
 
@@ -52,6 +95,17 @@ class EventsSection(Section):
     site: Name = "site"
     columns: dict[Name, TypeName]
 
+    @model_validator(mode="after")
+    def _roles(self) -> EventsSection:
+        if self.time == self.type:
+            raise ValueError(f"time and type are one column, {self.time}; name the column of each")
+        if len(set(self.order)) < len(self.order):
+            raise ValueError(f"order names a column twice ({', '.join(self.order)}); name each once")
+        kind = self.columns.get(self.type)
+        if kind is not None and column_type(kind).form is not Form.TEXT:
+            raise ValueError(f"the column of the event type, {self.type}, is of type {kind}; it is to be text")
+        return self
+
 
 class TypeSection(Section):
     """``[types.NAME]``: where events of a type arise, and how often.
@@ -63,13 +117,13 @@ class TypeSection(Section):
     """
 
     sources: list[Site] | None = None
-    rate: float | dict[Site, float] | None = None
+    rate: Annotated[float | dict[Site, float] | None, BeforeValidator(_rate)] = None
 
 
 class SelectivitySection(Section):
     """``[[selectivities]]``: the part of the pairs of events of two types that fit together in the queries."""
 
-    types: Annotated[list[Name], Field(min_length=2, max_length=2)]
+    types: Annotated[list[Name], AfterValidator(_two_types)]
     value: Part
 
 
@@ -97,7 +151,7 @@ class PlanSection(Section):
         share: queries use each other's projections.
     """
 
-    xi: Annotated[float, Field(ge=0)] = 1.0
+    xi: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     max_latency: Annotated[float, Field(ge=0)] | None = None
     exclude_conflicts: bool = False
     share: bool = True
@@ -143,7 +197,7 @@ class NetworkFile(StatisticsFile):
 
     network: NetworkSection
     events: EventsSection
-    queries: Annotated[dict[Name, QuerySection], Field(min_length=1)]
+    queries: Annotated[dict[QueryName, QuerySection], AfterValidator(_some)]
     parameters: dict[Name, object] = {}
     plan: PlanSection = PlanSection()
     deploy: DeploySection = DeploySection()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cepheid.errors import CepheidError, JobError
+from cepheid.errors import CepheidError, JobError, SetupError
 from cepheid.job.network.deploy import deploy, load_deployed, load_site
 from cepheid.job.network.load import load_network
 from cepheid.job.network.plan_file import read_plan, write_plan
@@ -69,6 +69,22 @@ def written(folder: Path, text: str) -> Path:
         ("value = 0.01", "value = 0.01\n[parameters]\nx = 1", "no query has a parameter :x"),
         ('text = "SEQ', 'text = "SEQQ', "SEQQ"),
         ("[network]", "[network", "not TOML"),
+        ("rate = 1.0", "rate = 1e308", "the rate of Rare is 1e+308"),
+        ("b = 100.0", "b = 1e300", "the rate of Often at b is 1e+300"),
+        ("rate = 1.0", 'rate = "1"', "types.Rare.rate: '1' is no rate"),
+        ("[queries.pair]", '[queries."a b/c"]', "'a b/c' cannot be part of the names of topics and files"),
+        ('links = [["a", "b"], ["b", "c"]]', 'links = [["a", "b", "c"]]', "a link joins two sites, and here are 3"),
+        ('types = ["Rare", "Often"]', 'types = ["Rare", "Rare"]', "a selectivity is that of two types"),
+        ('types = ["Rare", "Often"]', 'types = ["Rare", "Ofen"]', "there is no type 'Ofen'"),
+        (
+            "value = 0.01",
+            'value = 0.01\n[[in_matches]]\nprojection = "SEQ(Rare, Ofen)"\ntype = "Rare"\nvalue = 0.5',
+            "no query has the projection 'SEQ(Rare, Ofen)'",
+        ),
+        ("value = 0.01", "value = 0.01\n[plan]\nxi = inf", "plan.xi: it should be a finite number"),
+        ('time = "ts"', 'time = "kind"', "time and type are one column, kind"),
+        ('order = ["site", "number"]', 'order = ["site", "site"]', "order names a column twice"),
+        ('v = "int"}', 'v = "int", kind = "int"}', "the column of the event type, kind, is of type int"),
     ],
 )
 def test_what_is_wrong(tmp_path: Path, before: str, after: str, said: str) -> None:
@@ -77,7 +93,14 @@ def test_what_is_wrong(tmp_path: Path, before: str, after: str, said: str) -> No
     with pytest.raises(CepheidError, match=re.escape(said)) as caught:
         load_network(path).plan()
     assert "Traceback" not in str(caught.value)
-    assert caught.value.remedy or "value" in after or "SEQQ" in after or "c d" in after or "[network" in after
+    assert (
+        caught.value.remedy
+        or "value" in after
+        or "xi" in after
+        or "SEQQ" in after
+        or "c d" in after
+        or "[network" in after
+    )
 
 
 def test_no_file(tmp_path: Path) -> None:
@@ -132,3 +155,34 @@ def test_what_is_deployed_stands_by_itself(tmp_path: Path) -> None:
     (out / "checkpoints").mkdir()
     with pytest.raises(JobError, match="holds checkpoints"):
         deploy(job, plan, out)
+
+
+def test_a_new_plan_takes_the_place_of_the_old_one_and_of_nothing_else(tmp_path: Path) -> None:
+    job, out = load_network(written(tmp_path, NETWORK)), tmp_path / "out"
+    deploy(job, job.plan(), out)
+    (out / "mine.toml").write_text("")
+    other = load_network(written(tmp_path, NETWORK.replace('"c"', '"z"').replace("c = 300.0", "z = 300.0")))
+    deploy(other, other.plan(), out)
+    assert {path.name for path in out.iterdir()} == {
+        *("a.toml", "b.toml", "z.toml", "mine.toml", "network.json", "plan.json")
+    }
+
+
+def test_nothing_is_written_where_not_all_can_be(tmp_path: Path) -> None:
+    job = load_network(written(tmp_path, NETWORK))
+    (tmp_path / "out" / "b.toml").mkdir(parents=True)
+    with pytest.raises(SetupError, match="is a folder"):
+        deploy(job, job.plan(), tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["b.toml"]
+    named = load_network(written(tmp_path, NETWORK.replace('"c"', '"network"').replace("c = 3", "network = 3")))
+    with pytest.raises(JobError, match="the network is read from it"):
+        deploy(named, named.plan(), tmp_path)
+    with pytest.raises(JobError, match="two files"):
+        job.require_others([tmp_path / "x.json", tmp_path / "out" / ".." / "x.json"])
+
+
+def test_a_parameter_without_end_is_deployed(tmp_path: Path) -> None:
+    text = NETWORK.replace("r.v = o.v", "r.v = o.v AND o.f < :most").replace('v = "int"', 'v = "int", f = "float"')
+    job = load_network(written(tmp_path, text + "\n[parameters]\nmost = inf\n"))
+    deploy(job, job.plan(), tmp_path / "out")
+    assert load_site(tmp_path / "out" / "a.toml").job.model.parameters == {"most": float("inf")}
