@@ -16,7 +16,7 @@ Node: TypeAlias = int | str
 Edge: TypeAlias = tuple[Node, Node]
 """A link, the node that stands first in the network first."""
 
-MOST_EVENTS = 1e15
+MOST_EVENTS = 1e20
 """The greatest rate: products of the rates of many types stay numbers."""
 
 
