@@ -17,7 +17,7 @@ def main() -> int:
     from benchmarks.engine.one_core import limit_arrow, pin
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.figures.apam")
-    parser.add_argument("--quick", action="store_true", help="shorter streams and fewer rates: about two minutes")
+    parser.add_argument("--quick", action="store_true", help="shorter streams and fewer rates: under two minutes")
     parser.add_argument("--out", type=Path, default=Path("figures/apam"), help="a folder for the figures")
     given = parser.parse_args()
     pin()

@@ -36,7 +36,7 @@ def main() -> int:
         figures.append(evaluation.table3)
     for figure in figures:
         figure()
-        # A whole run takes hours: what a figure shows is told when it is there.
+        # A whole run takes an hour: what a figure shows is told when it is there.
         for claim in evaluation.claims[told:]:
             print(f"{claim.state:<7} {claim.figure:<4} {claim.paper}: {claim.ours}", flush=True)
         told = len(evaluation.claims)

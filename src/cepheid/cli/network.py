@@ -22,7 +22,8 @@ network = typer.Typer(
 _NETWORK = typer.Argument(metavar="NETWORK.toml", help="The network file, or the folder with its network.toml.")
 
 
-_OTHER_PICTURES = {".png", ".pdf", ".jpg", ".jpeg", ".gif", ".html"}
+_PICTURES = {".svg", ".png", ".pdf", ".jpg", ".jpeg", ".gif", ".html"}
+"""What ends like that is meant as a picture's file, and told where it cannot be."""
 
 
 class _PlanCommand(TyperCommand):
@@ -32,9 +33,7 @@ class _PlanCommand(TyperCommand):
         """Read the arguments."""
         if "--svg" in args:
             place = args.index("--svg") + 1
-            if place < len(args) and Path(args[place]).suffix.lower() in _OTHER_PICTURES:
-                raise typer.BadParameter(f"{args[place]}: the picture is SVG; name FILE.svg")
-            if place == len(args) or not args[place].lower().endswith(".svg"):
+            if place == len(args) or Path(args[place]).suffix.lower() not in _PICTURES:
                 args = [*args[:place], "", *args[place:]]
         return super().parse_args(ctx, args)
 

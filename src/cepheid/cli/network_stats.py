@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from cepheid.cli.show import told
-from cepheid.connectors.writing import check_writable, write_text
-from cepheid.errors import JobError
+from cepheid.connectors.writing import write_text
 from cepheid.job.network import statistics
 from cepheid.job.network.load import load_network
 
@@ -17,9 +16,7 @@ def estimate(path: Path, events: Path, out: Path | None) -> None:
     console = told()
     job = load_network(path, without_statistics=True)
     if out is not None:
-        if out.resolve() == job.files[0].resolve():
-            raise JobError(f"{out} would be written over, and the network is read from it", remedy="name another")
-        check_writable(out)
+        job.require_others([out])
     found = statistics.estimate(
         job,
         events,

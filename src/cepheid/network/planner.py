@@ -19,7 +19,7 @@ N_ATTEMPTS = 6
 """How often a split that turns out too slow is sought again under a tighter bound."""
 
 MOST_TYPES = 12
-"""Of a query: planning looks at all sets of its types, and takes some seven times as long for two types more."""
+"""Of a query: planning looks at all sets of its types, and takes seven to nine times as long for two types more."""
 
 
 @dataclass(frozen=True)

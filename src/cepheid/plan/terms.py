@@ -401,7 +401,7 @@ class Terms:
                 return inner
         if loop.n_done < quantifier.minimum and not self.nullable(quantifier.body):
             return None
-        return Way(empty=self._empty(loop), dropped=quantifier.group if loop.current is not None else None)
+        return Way(empty=self._empty(loop), dropped=None if loop.current is None else quantifier.group)
 
     # --- variants -------------------------------------------------------------------------------------
 

@@ -68,7 +68,8 @@ class NetworkJob:
     def files(self) -> tuple[Path, ...]:
         """The files that were read."""
         queries = (section.file for section in self.model.queries.values() if section.file is not None)
-        behind = (*(self.model.network.statistics or ()), *queries)
+        statistics = self.model.network.statistics or () if self.statistics else ()
+        behind = (*statistics, *queries)
         return (self.base / Path(self.origin).name, *(Path(resolve(name, self.base)) for name in behind))
 
     def require_others(self, paths: Sequence[Path]) -> None:
