@@ -1,9 +1,9 @@
 """What choosing the evaluation plan costs where nothing changes: ``python -m benchmarks.engine.adaptive`` prints rows.
 
-A query whose eager plan is the best one and stays, with ``evaluation="eager"`` and ``"adaptive"`` in turn in one
-process: over a table, and in a Matcher that takes it in parts. Statistics, the cost model and trials may take 2 % of
-the time. What they take is counted where they are called: the CPU times of two runs differ by more than that, as what
-else runs on the machine will have it.
+A query whose eager plan is the best one and stays, with ``evaluation="adaptive"``: over a table, and in a Matcher that
+takes it in parts. Statistics, the cost model and trials may take 2 % of the time. What they take is counted where they
+are called: the CPU times of a run that chooses and of an eager one differ by more than that, as what else runs on the
+machine will have it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from benchmarks.engine.measure import peak_rss_bytes
 from benchmarks.engine.rows import Row
 
 NAME = "adaptive"
-N_EVENTS, N_EVENTS_PUSHED = 8_000_000, 3_000_000
+N_EVENTS, N_EVENTS_PUSHED = 8_000_000, 6_000_000
 PART = 20_000
 N_TIMES, N_TIMES_QUICK = 9, 5
+N_WARM = 3
+"""Runs before any that counts, at most: the first asks for the kernels, and the next one calls them."""
 LEAST_RATIO = 0.98
 QUERY = (
     "PATTERN SEQ(A a, B b, C c) WHERE SAME[k] AND a.x < b.x AND b.x < c.x WITHIN 40 ms POLICY any "
@@ -48,39 +50,62 @@ def stream(n_events: int) -> Any:
     )
 
 
-def matched(table: Any, evaluation: str) -> Callable[[], int]:
-    """What gives the number of matches in a table."""
+@dataclass(frozen=True)
+class Run:
+    """A run that is ready to be timed.
+
+    Attributes:
+        rest: does what is timed, and gives the number of matches of all.
+        n_events: of what is timed.
+        trials: the share of the time that trials take, where they were made before.
+    """
+
+    rest: Callable[[], int]
+    n_events: int
+    trials: float = 0.0
+
+
+def matched(table: Any, evaluation: str) -> Run:
+    """All of a table."""
     import cepheid as cep
 
-    return lambda: len(cep.match(table, QUERY, **COLUMNS, settings=cep.Settings(evaluation=evaluation)))
+    settings = cep.Settings(evaluation=evaluation)
+    return Run(lambda: len(cep.match(table, QUERY, **COLUMNS, settings=settings)), len(table))
 
 
-def pushed(table: Any, evaluation: str) -> Callable[[], int]:
-    """The same of a stream that comes in parts and has run for a while: its first third has been pushed.
+def pushed(table: Any, evaluation: str) -> Run:
+    """A stream that comes in parts, from when plans were tried, or of a fixed plan from the middle on.
 
-    By then plans may have been tried for the first time, which is done at once and not again before a hundred times as
-    long has passed.
+    They are tried at once when there are events for it, for half a second, and not again before so long has passed
+    that trials take `Options.most_cost_ratio` of all time: no run here is as long as that, so it is counted as that.
 
     Raises:
-        RuntimeError: the plan was changed, so that something else is measured than what choosing costs.
+        RuntimeError: the plan was changed, so that something else is measured than what choosing costs; or none was
+            tried in the first half.
     """
     import cepheid as cep
+    from cepheid.policies.evaluation.adaptive import Options
 
     matcher = cep.Matcher(QUERY, **COLUMNS, slack=0, schema=table.schema, settings=cep.Settings(evaluation=evaluation))
     places = range(0, len(table), PART)
-    n_first = len(places) // 3
-    for at in places[:n_first]:
-        matcher.push(table.slice(at, PART))
+    adapts = evaluation == "adaptive"
+    n = n_before = 0
+    for at in places[: len(places) // 2]:
+        n += len(matcher.push(table.slice(at, PART)))
+        n_before += 1
+        if adapts and any(one.tried for decision in matcher.decisions for one in decision.estimates):
+            break
+    else:
+        if adapts:
+            raise RuntimeError("no plan was tried")
 
     def rest() -> int:
-        n = sum(len(matcher.push(table.slice(at, PART))) for at in places[n_first:])
+        found = n + sum(len(matcher.push(table.slice(at, PART))) for at in places[n_before:])
         if any(decision.switches for decision in matcher.decisions):
             raise RuntimeError("the plan was changed")
-        if evaluation == "adaptive" and not matcher.decisions:
-            raise RuntimeError("nothing was chosen")
-        return n + len(matcher.close())
+        return found + len(matcher.close())
 
-    return rest
+    return Run(rest, len(table) - n_before * PART, Options().most_cost_ratio if adapts else 0.0)
 
 
 @dataclass
@@ -120,9 +145,7 @@ def counted() -> Iterator[Choosing]:
         adapting.Adapting.stepped, adapting.decided = stepped, decided  # type: ignore[method-assign]
 
 
-def compared(
-    engine: str, run: Callable[[Any, str], Callable[[], int]], table: Any, n_times: int, *, quick: bool
-) -> Row:
+def compared(engine: str, run: Callable[[Any, str], Run], table: Any, n_times: int, *, quick: bool) -> Row:
     """The row of one way to run it.
 
     Its ratio is the share of the CPU time that choosing leaves, the median of the runs.
@@ -130,30 +153,24 @@ def compared(
     Raises:
         RuntimeError: choosing was not asked for, so that what it takes is not seen.
     """
-    walls: dict[str, list[float]] = {"eager": [], "adaptive": []}
-    cpus: dict[str, list[float]] = {"eager": [], "adaptive": []}
-    right = run(table, "eager")()
-    shares = []
-    numbers = {run(table, "adaptive")()}  # these load kernels, and what the machine was found to take
+    right = run(table, "eager").rest()
+    numbers = {_warm(run, table)}
+    rates, shares = [], []
     for _ in range(n_times):
-        for evaluation, times in walls.items():
-            prepared = run(table, evaluation)
-            with counted() as choosing:
-                wall, cpu = time.perf_counter(), time.process_time()
-                numbers.add(prepared())
-                times.append(time.perf_counter() - wall)
-                cpus[evaluation].append(time.process_time() - cpu)
-            if (choosing.n_calls > 0) != (evaluation == "adaptive"):
-                raise RuntimeError(f"{evaluation}: choosing was called {choosing.n_calls} times")
-            if choosing.n_calls:
-                shares.append(choosing.cpu_s / cpus[evaluation][-1])
-    least = {evaluation: min(times) for evaluation, times in cpus.items()}
-    n_timed = len(table) if run is matched else len(table) - PART * (len(range(0, len(table), PART)) // 3)
+        ready = run(table, "adaptive")
+        with counted() as choosing:
+            wall, cpu = time.perf_counter(), time.process_time()
+            numbers.add(ready.rest())
+            wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
+        if not choosing.n_calls:
+            raise RuntimeError("nothing was to be chosen")
+        rates.append((ready.n_events / wall_s, ready.n_events / cpu_s))
+        shares.append(choosing.cpu_s / cpu_s + ready.trials)
     return Row(
         workload=NAME,
         engine=engine,
-        events_per_s=n_timed / min(walls["adaptive"]),
-        events_per_cpu_s=n_timed / least["adaptive"],
+        events_per_s=max(by_wall for by_wall, _ in rates),
+        events_per_cpu_s=max(by_cpu for _, by_cpu in rates),
         matches=numbers.pop() if len(numbers) == 1 else -1,
         right=right,
         peak_rss_bytes=peak_rss_bytes(),
@@ -163,6 +180,18 @@ def compared(
         bar=LEAST_RATIO,
         quick=quick,
     )
+
+
+def _warm(run: Callable[[Any, str], Run], table: Any) -> int:
+    """Runs until kernels are loaded, and what the machine takes is known; the number of matches."""
+    from cepheid.compiler.load import wait_for_kernels
+
+    for _ in range(N_WARM):
+        try:
+            return run(table, "adaptive").rest()
+        except RuntimeError:  # without kernels, no plan can be tried
+            wait_for_kernels()
+    return run(table, "adaptive").rest()
 
 
 def measure(*, quick: bool, n_events: int = N_EVENTS, n_pushed: int = N_EVENTS_PUSHED) -> list[Row]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from benchmarks.stream import stream
 from cepheid.compiler import keyed_events
 from cepheid.engine import keyed, pool
-from cepheid.engine.session import run
+from cepheid.engine.session import prepare, run
 from cepheid.errors import NotSupportedError
 from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events, schema_of
@@ -57,6 +57,31 @@ def test_more_events_than_are_noted_at_a_time(n_steps: int, policy: str, monkeyp
     monkeypatch.setattr(keyed_events, "FEWEST_EVENTS", len(table) + 1)
     bound = bind(parse(query), schema)
     assert found == matches_of(bound, read_events(table, schema))
+    assert found
+
+
+@pytest.mark.parametrize("policy", ["any", "next"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(A a, NOT B n, C b)",
+        "SEQ(A a, NOT C n, NOT D m, B b, C c)",
+        "SEQ(A a, NOT A n, B b, NOT * m, C c)",
+        "SEQ(* a, NOT * n, * b, NOT E m, B c, D d)",
+        "SEQ(A a, NOT D n, B b, C c, NOT A m, D d, NOT B o, E e)",
+    ],
+)
+def test_events_that_may_not_come_between(pattern: str, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = stream(9 * kernels_keyed.BLOCK)
+    schema = schema_of(table, time="ts", time_unit="ms", type="type")
+    known = "m.v1 > 600" if " m" in pattern else "a.v1 > 0"
+    query = f"PATTERN {pattern} WHERE SAME[key] AND {known} AND a.v1 < b.v2 WITHIN 2000 ms POLICY {policy}"
+    bound = bind(parse(query), schema)
+    batch = read_events(table, schema)
+    assert keyed_events.keyed_events_of(prepare(bound), batch) is not None
+    found = matches_of(bound, batch)
+    monkeypatch.setattr(keyed_events, "FEWEST_EVENTS", len(table) + 1)
+    assert found == matches_of(bind(parse(query), schema), batch)
     assert found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,7 @@ class Keyed:
     values: tuple[int, ...]
 
 
-def keyed_of(plan: NDArray[np.int64], chain: NDArray[np.int64]) -> Keyed | None:
+def keyed_of(plan: NDArray[np.int64], chain: NDArray[np.int64], gaps: Sequence[int] = ()) -> Keyed | None:
     """The table of `kernels.keyed` for a chain; None where its events do not all have the same key.
 
     Nor may a step have more conditions than the key and one that compares an int of the partial match with one of the
@@ -39,6 +40,7 @@ def keyed_of(plan: NDArray[np.int64], chain: NDArray[np.int64]) -> Keyed | None:
     Args:
         plan: the tables of `kernels.layout`.
         chain: the table of `kernels.chain`.
+        gaps: of each step, the elements that may not come right before it, as bits; none: of no step any.
     """
     n_steps = int(chain[c.C_N_STEPS])
     if n_steps > MOST_STEPS:
@@ -62,6 +64,7 @@ def keyed_of(plan: NDArray[np.int64], chain: NDArray[np.int64]) -> Keyed | None:
     for number, step in enumerate(steps):
         row = [0] * g.STEP_WIDTH
         row[g.S_FORKS], row[g.S_PASSES] = int(step[c.S_FORKS]), int(step[c.S_PASSES])
+        row[g.S_GAP] = gaps[number] if gaps else 0
         row[g.S_AGAINST] = field(int(step[c.S_FILTER_COLUMN]))
         row[g.S_VALUE_STEP], row[g.S_VALUE] = number, g.TIME
         if number < n_steps - 1:
@@ -75,6 +78,7 @@ def keyed_of(plan: NDArray[np.int64], chain: NDArray[np.int64]) -> Keyed | None:
     header = np.zeros(g.HEADER, np.int64)
     numbers = chain[chain[c.C_NUMBERS] :]
     header[g.G_N_STEPS], header[g.G_WITHIN] = n_steps, plan[k.P_WITHIN]
+    header[g.G_HAS_GAPS] = any(gaps)
     header[g.G_STEPS] = len(header)
     header[g.G_NUMBERS] = len(header) + n_steps * g.STEP_WIDTH
     key = keys.pop()

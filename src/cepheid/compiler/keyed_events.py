@@ -67,10 +67,11 @@ def keyed_events_of(compiled: CompiledPlan, batch: EventBatch) -> KeyedEvents | 
     if keyed is None or batch.time_us[0] == g.DEAD:
         return None
     partition, valid = _partition(compiled, batch)
+    requests = compiled.without_gaps[0].requests
     wanted = (() if keyed.key is None else (keyed.key,)) + keyed.values
     sources: list[NDArray[Any]] = []
     for number in wanted:
-        source = _source(compiled, batch, compiled.requests.ints[number], partition)
+        source = _source(compiled, batch, requests.ints[number], partition)
         if source is None:
             return None
         sources.append(source)
@@ -106,11 +107,12 @@ def keyed_plan(compiled: CompiledPlan, n_events: int) -> Keyed | None:
         compiled: the plan.
         n_events: in the batch.
     """
-    if compiled.hooks is not None or n_events < FEWEST_EVENTS:
+    if compiled.hooks is not None or n_events < FEWEST_EVENTS or len(compiled.automaton.elements) > g.FIT_BITS:
         return None
-    if compiled.chain is None or not _simple(compiled.automaton):
+    plain, gaps = compiled.without_gaps
+    if plain.chain is None or not _simple(compiled.automaton):
         return None
-    return keyed_of(compiled.plan, compiled.chain)
+    return keyed_of(plain.plan, plain.chain, gaps)
 
 
 def _simple(automaton: Automaton) -> bool:

@@ -65,7 +65,7 @@ _FLAGS_READ: dict[tuple[str, str], frozenset[str]] = {
     ("advance_lazy", "advance_lazy"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_strict", "advance_strict"): frozenset({"COUNTED", "GUARDED", "OBSERVED"}),
     ("advance_strict", "fire_strict"): frozenset({"OBSERVED"}),
-    ("advance_keyed", "advance_keyed"): frozenset({"OF_TWO", "OF_THREE", "OF_FOUR"}),
+    ("advance_keyed", "advance_keyed"): frozenset({"GAPS", "OF_TWO", "OF_THREE", "OF_FOUR"}),
     ("endings", "accepts"): frozenset({"COUNTED", "OBSERVED"}),
     ("endings", "fire"): frozenset({"COUNTED", "OBSERVED", "POSTPONES"}),
     ("scattered", "fire_scattered"): frozenset({"COUNTED", "OBSERVED", "POSTPONES"}),
@@ -223,13 +223,19 @@ def paced_kernel(*, chain: bool) -> Kernel | None:
     return _kernel_or_none("paced", "pace_chain" if chain else "pace_lazy")
 
 
-def keyed_kernel(n_steps: int) -> Kernel | None:
+def keyed_kernel(n_steps: int, *, gaps: bool = False) -> Kernel | None:
     """The kernel that steps chains whose events all have one key: `kernels.advance_keyed`, for so many steps.
 
     None as long as it has no machine code. The one for chains, which does the same, is made before it.
+
+    Args:
+        n_steps: of the plan.
+        gaps: there are events that may not come between two steps. What else steps such a plan is made when it runs.
     """
-    chain_kernel()
-    return _kernel_or_none("advance_keyed", "advance_keyed", _OF_STEPS.get(n_steps, ()))
+    if not gaps:
+        chain_kernel()
+    flags = (*(("GAPS",) if gaps else ()), *_OF_STEPS.get(n_steps, ()))
+    return _kernel_or_none("advance_keyed", "advance_keyed", flags)
 
 
 def cell_kernel(*, floats: bool = False) -> Kernel:

@@ -13,6 +13,7 @@ from cepheid.compiler.chain import chain_of
 from cepheid.compiler.code import Tables
 from cepheid.compiler.codes import ACCEPT_CODES, MIRRORED, READS_CODES
 from cepheid.compiler.combinations import write_scattered
+from cepheid.compiler.gaps import anchor_of, without_gaps
 from cepheid.compiler.hooked import Hooks, HookTable
 from cepheid.compiler.hosted import Hosted
 from cepheid.compiler.joins import NO_FILTER, neighbours_of, write_joins
@@ -75,6 +76,12 @@ class CompiledPlan:
         ):
             return None  # not all hooks are in its kernel; or its clock is another in each partition
         return chain_of(self.plan, self.needs)
+
+    @cached_property
+    def without_gaps(self) -> tuple[CompiledPlan, tuple[int, ...]]:
+        """The plan without its NOTs, and what breaks them, as `gaps.without_gaps` tells; itself where it cannot be."""
+        found = without_gaps(self.automaton)
+        return (self, ()) if found is None else (compile_plan(found[0]), found[1])
 
 
 @dataclass(frozen=True)
@@ -371,8 +378,8 @@ class _Compiler:
             if absence.neighbours is not None:
                 left, right = neighbours_of(self.automaton, self.registers, absence.neighbours)
             else:
-                left = self._anchor(absence.left, "left", remembered)
-                right = self._anchor(absence.right, "right", remembered)
+                left = anchor_of(self.registers, absence.left, "left", remembered)
+                right = anchor_of(self.registers, absence.right, "right", remembered)
             number = absence.gap if self.automaton.graph else absence.negated - self.automaton.n_positive
             probe_from = len(self.keys)
             if self.partition_column is not None:
@@ -399,17 +406,6 @@ class _Compiler:
             )
         self.absences.extend(made)
         return len(self.absences) - len(made), len(self.absences)
-
-    def _anchor(self, anchor: Anchor, which: str, negated: int) -> tuple[int, int]:
-        if anchor is Anchor.CURRENT:
-            return (k.FROM_HEADER, k.M_CURRENT)
-        if anchor is Anchor.LAST_TAKEN:
-            return (k.FROM_ROW, LAST_EVENT)
-        if anchor is Anchor.OPEN:
-            return (k.GAP_OPEN, 0)
-        if anchor is Anchor.REOPENED:
-            return (k.GAP_REOPENED, self.registers.slot(which, negated))
-        return (k.FROM_ROW, self.registers.slot(which, negated))
 
     # --- keys and lists ---------------------------------------------------------------------------
 

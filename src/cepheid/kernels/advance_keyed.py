@@ -40,6 +40,7 @@ from cepheid.kernels.keyed import (
     NOTE_WIDTH,
     S_AGAINST,
     S_FORKS,
+    S_GAP,
     S_PASSES,
     S_VALUE,
     S_VALUE_STEP,
@@ -64,6 +65,9 @@ from cepheid.kernels.rows import INT_MAX, INT_MIN
 
 OF_TWO = OF_THREE = OF_FOUR = 0
 """Flags: one is set where the plan has as many steps, so that partial matches are copied in one piece."""
+
+GAPS = 0
+"""Flag: the plan has events that may not come between two steps."""
 
 
 @kernel(macro=True)
@@ -104,12 +108,12 @@ def _use_up(work: Ints, candidate: int, passed: int) -> None:
 
 
 @kernel()
-def _fitting(fits: Bytes, work: Ints, step: int, begin: int, end: int) -> int:
-    """Note which events of a block fit a step; returns how many."""
+def _fitting(fits: Bytes, work: Ints, elements: int, begin: int, end: int) -> int:
+    """Note which events of a block fit one of some elements; returns how many."""
     taken, n = work[W_TAKEN], 0
     for event in range(begin, end):
         work[at(taken + n)] = event
-        n += (int(fits[at(event)]) >> step) & 1
+        n += int(int(fits[at(event)]) & elements != 0)
     return n
 
 
@@ -142,10 +146,12 @@ def _begun(keyed: Ints, columns: Ints, work: Ints, number: int, n: int, useless:
 
 
 @kernel()
-def _awaited(keyed: Ints, columns: Ints, work: Ints, step: int, n: int) -> int:
+def _awaited(keyed: Ints, fits: Bytes, columns: Ints, work: Ints, step: int, n: int) -> int:
     """Note for each event that fits a step where the partial matches lie that wait for it; returns how many have some.
 
     Those that are too old at the front are passed over for good: two at most where there are few, so as not to branch.
+    So are those that waited when an event came that may not come before this step: they are the first ones, as partial
+    matches lie in the order of their last events.
     """
     n_steps = _n_steps(keyed)
     width, stride = E_EVENTS + n_steps - 1, (n_steps - 1) * LIST_WIDTH
@@ -160,6 +166,7 @@ def _awaited(keyed: Ints, columns: Ints, work: Ints, step: int, n: int) -> int:
     values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
     taken, note, least = work[W_TAKEN], work[W_NOTES], work[W_LEAST]
     lists = work[W_LISTS] + (step - 1) * LIST_WIDTH
+    gap, made_by = keyed[at(place + S_GAP)], E_EVENTS + step - 1
     for number in range(n):
         i = work[at(taken + number)]
         time = load_int64(times, i)
@@ -182,7 +189,17 @@ def _awaited(keyed: Ints, columns: Ints, work: Ints, step: int, n: int) -> int:
         work[at(note + N_AGAINST)] = _loaded(against, against_bytes, i)
         work[at(note + N_LIST)] = waiting + LIST_WIDTH
         work[at(note + N_VALUE)] = _loaded(values, value_bytes, i)
-        note += NOTE_WIDTH * int(first < last)
+        awaited = int(first < last)
+        if GAPS:
+            fit = int(fits[at(i)])
+            awaited &= fit >> step
+            if fit & gap != 0:
+                if first < last and work[at(last - width + made_by)] < i:
+                    first = last
+                while first < last and work[at(first + made_by)] < i:
+                    first += width
+                work[at(waiting + L_FIRST)] = first
+        note += NOTE_WIDTH * awaited
     return (note - work[W_NOTES]) // NOTE_WIDTH
 
 
@@ -293,9 +310,12 @@ def advance_keyed(keyed: Ints, fits: Bytes, columns: Ints, work: Ints, out: Ints
             useless = time - within
         while step < n_steps:
             if n_noted < 0:
-                n_noted = _fitting(fits, work, step, begin, min(len(fits), begin + BLOCK))
+                elements = 1 << step
+                if GAPS:
+                    elements |= keyed[at(keyed[G_STEPS] + step * STEP_WIDTH + S_GAP)]
+                n_noted = _fitting(fits, work, elements, begin, min(len(fits), begin + BLOCK))
                 if step > 0:
-                    n_noted = _awaited(keyed, columns, work, step, n_noted)
+                    n_noted = _awaited(keyed, fits, columns, work, step, n_noted)
             reached, code = number, POOL_FULL
             if step == 0:
                 reached = _begun(keyed, columns, work, number, n_noted, useless)

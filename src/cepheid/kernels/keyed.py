@@ -11,7 +11,8 @@ G_N_STEPS = 0
 G_WITHIN = 1  # longest distance from the first event, us; -1 for none
 G_STEPS = 2  # where the steps begin
 G_NUMBERS = 3  # where the numbers of steps begin: at (1 << e), that of the step which takes element e
-HEADER = 4
+G_HAS_GAPS = 4  # 1: some step has a gap
+HEADER = 5
 
 # --- steps: step e takes element e; step 0 starts partial matches, the last one makes matches ----------
 S_FORKS = 0
@@ -20,7 +21,8 @@ S_PASSES = 1  # bit 0: the partial match passes whose value is smaller than that
 S_AGAINST = 2  # column of the event's value
 S_VALUE_STEP = 3  # the value of the partial match that this step makes: of the event that this step took ...
 S_VALUE = 4  # ... the column
-STEP_WIDTH = 5
+S_GAP = 5  # the elements that may not come between the event of the step before and that of this one, as bits
+STEP_WIDTH = 6
 
 FIT_BITS = 8  # elements, at most
 
