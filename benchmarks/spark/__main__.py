@@ -105,7 +105,7 @@ def measure_streams(folder: Path, parts: Sequence[str], *, quick: bool) -> tuple
     # A task for each core: each has a state of its own to read and to write.
     spark = local_session("cepheid-benchmark", cores=N_CORES, memory="3g", shuffle_partitions=N_CORES)
     if "rate" in parts:
-        rows = measure_streaming(spark, folder / "rate", n_batches=4 if quick else 6, n_times=1 if quick else 3)
+        rows = measure_streaming(spark, folder / "rate", n_batches=4 if quick else 12, n_times=1 if quick else 3)
     if "latency" in parts:
         figures += measure_latency(spark, folder / "latency", LATENCY_S / (2 if quick else 1))
     if "keys" in parts:

@@ -19,6 +19,7 @@ from cepheid.events.lengths import length_us
 from cepheid.spark.streams import packs, state
 from cepheid.spark.streams.buckets import _murmur3, labels
 from cepheid.spark.streams.clock import Clock, Heard, reported_us
+from cepheid.spark.streams.told_types import told_types
 from cepheid.spark.streams.unread import UNREAD, UNREAD_COLUMN, PassingOn
 
 
@@ -103,6 +104,39 @@ def test_packs_hold_what_was_given():
     rows = packs.table_of(parts, packing.packed)
     assert rows.column("ts").to_pylist() == [1, 3, 30, 2]
     assert rows.column("text of k").to_pylist() == ["1", "None", "1", "1"]
+
+
+def test_the_number_of_a_bucket_tells_the_type_too():
+    types = ("A", "B", "of several bytes")
+    told = pa.array([1 * 3 + 2, 0 * 3 + 1, 1 * 3 + 0, 1 * 3 + 1], pa.int32())
+    table = EVENTS.drop_columns("kind").append_column("cepheid bucket", told)
+    packing = packs.Packing(EVENTS.schema, (), "ts", "s", (7, 9, 11), types=types, type="kind")
+    (batch,) = packing(iter(table.to_batches()))
+    parts = [packs.unpack(payload, packing.packed) for payload in batch.column(1).to_pylist()]
+    rows = packs.table_of(parts, packing.packed)
+    assert rows.schema == EVENTS.schema
+    assert rows.column("ts").to_pylist() == [1, 3, 30, 2]
+    assert rows.column("kind").to_pylist() == ["of several bytes", "A", "B", "B"]
+    assert parts[2].events is None
+    wrong = table.set_column(2, "cepheid bucket", pa.array([5, None, 3, 4], pa.int32()))
+    with pytest.raises(RuntimeError, match="1 events are of none of the types"):
+        list(packing(iter(wrong.to_batches())))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "types"),
+    [
+        ("SEQ(B a, A b)", ("A", "B")),
+        ("SEQ(A a, NOT C n, (A|B) b)", ("A", "B", "C")),
+        ("SEQ(A a, * b)", ()),  # of any type
+        ("strict SEQ(A a, B b)", ()),  # an event that fits nothing comes between
+        (f"SEQ({', '.join(f'T{number} e{number}' for number in range(17))})", ()),  # too many
+    ],
+)
+def test_types_are_told_where_all_others_are_left_out(pattern: str, types: tuple[str, ...]):
+    policy = " POLICY strict" if pattern.startswith("strict") else ""
+    query = f"PATTERN {pattern.removeprefix('strict ')} WHERE SAME[k] WITHIN 10 s{policy}"
+    assert told_types(cep.Query.parse(query).bind(schema_of(EVENTS, time="ts", type="kind", time_unit="s"))) == types
 
 
 def test_beats_are_no_events():

@@ -42,6 +42,7 @@ from cepheid.spark.streams.packs import BEAT, SOURCE, Packing, Unpacking
 from cepheid.spark.streams.shipment import RESULTS, STATE, StateOperator, StateShipment
 from cepheid.spark.streams.state import described
 from cepheid.spark.streams.step import HELD_COLUMNS, BucketStep
+from cepheid.spark.streams.told_types import told_types, with_told_types
 from cepheid.spark.streams.unread import (
     UNREAD,
     UNREAD_COLUMN,
@@ -105,7 +106,10 @@ def detect_stream(
         names[TIMED_OUT] = batch.declared_schema(timed_out_schema(kept, pruned.arrow))[0]
         result = result.add(spark.StructField(TIMED_OUT, names[TIMED_OUT], True))
     declared, output = batch.declared_schema_of(result)
+    all_events = _counts_places(policy) or slack is not None
     packing = packing_of(streamed, pruned, texts, n_buckets, slack, output)
+    if narrow and not all_events and not streamed.unread:
+        packing = replace(packing, type=pruned.events.type, types=told_types(bound))
     step = BucketStep(
         kept,
         ordered,
@@ -131,7 +135,7 @@ def detect_stream(
         policy=policy,
         slack=slack,
     )
-    placed = _placed(streamed, bound, keys, n_buckets, outputs, all_events=_counts_places(policy) or slack is not None)
+    placed = _placed(streamed, bound, keys, n_buckets, outputs, all_events=all_events)
     operator = PassingOn(step, packing.unread_label) if streamed.unread else step
     found = stepped(packed(placed, pruned.spark.names, packing), operator, streamed.delays_us, deadlines=step.deadlines)
     rows = through(found, Unpacking(output), declared)
@@ -304,6 +308,9 @@ def packing_of(
 
 def packed(frame: DataFrame, names: Sequence[str], packing: Packing) -> DataFrame:
     """The events by their buckets, packed."""
+    if packing.types:
+        frame = with_told_types(frame, packing.types, packing.type or "")
+        names = [name for name in names if name != packing.type]
     further = [BUCKET, *([SOURCE] if packing.n_sources > 1 else [])]
     further += [] if packing.unread is None else [UNREAD_COLUMN]
     chosen = frame.select(*(named(name) for name in (*names, *further)))

@@ -50,6 +50,7 @@ class Packing:
         beats: rows may be beats of the wall clock.
         received: the column that says when an event was received, in the same unit; None where nobody asks.
         unread: the Arrow schema of the rows of all outputs, where rows may be no events; else None.
+        types, type: where the number of the bucket tells the type, too (`told_types`): the types, and their column.
     """
 
     columns: Any
@@ -61,6 +62,8 @@ class Packing:
     beats: bool = False
     received: str | None = None
     unread: Any = None
+    types: tuple[str, ...] = ()
+    type: str | None = None
 
     @property
     def unread_label(self) -> int:
@@ -106,9 +109,8 @@ class Packing:
             of_source = [good & (sources == number) for number in range(self.n_sources)]
         greatest = tuple(_greatest(times.values[which]) for which in of_source)
         heard = Heard(greatest, beat_us, self._received(table))
-        buckets = table.column(BUCKET).to_numpy()
         n_buckets = len(self.labels)
-        events = self._events(table)
+        buckets, events = self._told(table)
         if n_buckets > 1:
             order = np.argsort(buckets.astype(np.uint16), kind="stable")  # of 16 bits: a radix sort
             events, buckets = events.take(array_of(order)), buckets[order]
@@ -133,6 +135,20 @@ class Packing:
             return None
         read = event_times(table.column(self.received), self.time_unit, self.received)
         return _greatest(read.values if read.bad is None else read.values[~read.bad])
+
+    def _told(self, table: Any) -> tuple[Any, Any]:
+        """The number of the bucket of each event, and the events as a table."""
+        numbers = table.column(BUCKET)
+        if numbers.null_count:
+            raise RuntimeError(f"{numbers.null_count} events are of none of the types {self.types}")
+        told = numbers.to_numpy()
+        if not self.types:
+            return told, self._events(table)
+        buckets, places = np.divmod(told, len(self.types))
+        field = self.columns.field(self.type)
+        return buckets, self._events(
+            table.append_column(field, pa.array(self.types, field.type).take(array_of(places)))
+        )
 
     def _events(self, table: Any) -> Any:
         columns = [
