@@ -90,7 +90,7 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     from pyspark.sql import SparkSession
 
     from cepheid.errors import SetupError
-    from cepheid.spark.session import LOCAL_FILES, WORKER_SOCKETS, check_java
+    from cepheid.spark.session import LOCAL_FILES, check_java, worker_sockets
 
     try:
         check_java()
@@ -103,7 +103,7 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
     session = (
         SparkSession.builder.master("local[2]")
-        .config(map={**LOCAL_FILES, **WORKER_SOCKETS})
+        .config(map={**LOCAL_FILES, **worker_sockets()})
         .appName("cepheid-tests")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "4")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 
@@ -80,6 +81,30 @@ def test_events_that_may_not_come_between(pattern: str, policy: str, monkeypatch
     batch = read_events(table, schema)
     assert keyed_events.keyed_events_of(prepare(bound), batch) is not None
     found = matches_of(bound, batch)
+    monkeypatch.setattr(keyed_events, "FEWEST_EVENTS", len(table) + 1)
+    assert found == matches_of(bind(parse(query), schema), batch)
+    assert found
+
+
+@pytest.mark.parametrize("policy", ["any", "next"])
+@pytest.mark.parametrize(
+    ("pattern", "condition"),
+    [
+        ("SEQ(A a, NOT B n, C b)", "a.key = b.key"),
+        ("SEQ(A a, NOT B n, C b)", "a.key + 0 = b.key + 0"),
+        ("SEQ(A a, NOT B n, C b, D d)", "a.key = b.key AND b.key = d.key"),
+        ("SEQ(A a, NOT (B|E) n, C b)", "n.v1 > 50000 AND a.key = b.key"),
+    ],
+)
+def test_without_same_an_event_of_any_key_breaks_a_not(
+    pattern: str, condition: str, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = stream(600)
+    table = table.set_column(table.column_names.index("key"), "key", pa.array(table["key"].to_numpy() % 3))
+    schema = schema_of(table, time="ts", time_unit="ms", type="type")
+    query = f"PATTERN {pattern} WHERE {condition} WITHIN 30 ms POLICY {policy}"
+    batch = read_events(table, schema)
+    found = matches_of(bind(parse(query), schema), batch)
     monkeypatch.setattr(keyed_events, "FEWEST_EVENTS", len(table) + 1)
     assert found == matches_of(bind(parse(query), schema), batch)
     assert found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cepheid.errors import SetupError
-from cepheid.spark.session import check_java, java_command, java_version, local_session
+from cepheid.spark.session import check_java, java_command, java_version, local_session, worker_sockets
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,16 @@ def test_a_java_that_says_nothing_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(SetupError, match="says no version"):
         check_java()
+
+
+def test_sockets_are_where_nobody_else_may_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = Path(worker_sockets()["spark.python.unix.domain.socket.dir"])
+    assert folder.stat().st_mode & 0o077 == 0
+    long = tmp_path / ("long" * 20)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    assert worker_sockets() == {}
+    assert not list(long.iterdir())
 
 
 def test_a_wrong_java_home_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -33,8 +33,8 @@ def anchor_of(registers: Registers, anchor: Anchor, which: str, remembered: int)
 def without_gaps(automaton: Automaton) -> tuple[Automaton, tuple[int, ...]] | None:
     """The plan of the same sequence without its NOTs, where each of them lies between two steps and tests nothing.
 
-    What breaks such a NOT is known of the event alone, and so it breaks it for all partial matches of its partition
-    that wait for the next step at that time.
+    What breaks such a NOT is known of the event alone, and so it breaks it for all partial matches of its partition (of
+    all, where the query has none) that wait for the next step at that time.
 
     Returns:
         The plan; and for each positive element, the negated ones that may not come between the event before it and its

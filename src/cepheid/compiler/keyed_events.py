@@ -52,6 +52,11 @@ class KeyedEvents:
     n: int
     null_keys: Ints
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there are events that may not come between two steps."""
+        return bool(self.table[g.G_HAS_GAPS])
+
 
 def keyed_events_of(compiled: CompiledPlan, batch: EventBatch) -> KeyedEvents | None:
     """The events of a batch.
@@ -112,7 +117,11 @@ def keyed_plan(compiled: CompiledPlan, n_events: int) -> Keyed | None:
     plain, gaps = compiled.without_gaps
     if plain.chain is None or not _simple(compiled.automaton):
         return None
-    return keyed_of(plain.plan, plain.chain, gaps)
+    keyed = keyed_of(plain.plan, plain.chain, gaps)
+    if keyed is None or not any(gaps) or keyed.key is None or plain.requests.ints[keyed.key] == PARTITION:
+        return keyed
+    # An equality of elements is the key: what comes between them is of no partition, and breaks a NOT for all keys.
+    return None
 
 
 def _simple(automaton: Automaton) -> bool:

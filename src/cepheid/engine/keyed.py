@@ -33,7 +33,7 @@ def step_keyed(events: KeyedEvents, pool: Pool, most: int) -> int | None:
     """
     table = events.table
     n_steps = int(table[g.G_N_STEPS])
-    advance, n_kept = keyed_kernel(n_steps, gaps=bool(table[g.G_HAS_GAPS])), n_steps - 1
+    advance, n_kept = keyed_kernel(n_steps, gaps=events.has_gaps), n_steps - 1
     if advance is None:
         return None
     work = _room(n_kept, events)

@@ -326,6 +326,8 @@ def _stepped_keyed(
     None where so much would be held that it has to be looked at closely, as `_stepped_in_order` does.
     """
     pool = Pool(compiled)
+    if by_key.has_gaps:
+        kernels(compiled.needs)  # which step such a plan meanwhile, and so are to be made first
     with np.errstate(all="ignore"):
         n_bytes = step_keyed(by_key, pool, MAX_PARTIAL_MATCHES)
     if n_bytes is None:

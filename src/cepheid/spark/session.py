@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -36,9 +38,8 @@ LOCAL_FILES = {
 """Hadoop's files of this machine without checksums beside them: where it has no native library, it starts a process
 (``chmod``) for each file and each checksum that it makes, some ten for a micro-batch of a stream."""
 
-WORKER_SOCKETS = {"spark.python.unix.domain.socket.enabled": "true"}
-"""Java and Python workers talk through sockets in the file system, from PySpark 4.1 on. Through those of the network, a
-short message after another waits for its acknowledgement, 40 ms: two or three times in each micro-batch of a stream."""
+LONGEST_SOCKET_FOLDER = 65
+"""Bytes: the system allows 107 in the path of a socket, and Spark adds 42."""
 
 _INSTALL = (
     f"install a Java {LEAST_JAVA} or newer (for instance the package openjdk-17-jre-headless) and set JAVA_HOME to it"
@@ -56,7 +57,7 @@ def local_session(
     """Start Spark in this process, or take the session that runs in it.
 
     The settings that matter to `detect`: larger Arrow batches, no user interface and no bars of progress, the Python of
-    this process on the executors, a warehouse outside the current folder, `LOCAL_FILES` and `WORKER_SOCKETS`.
+    this process on the executors, a warehouse outside the current folder, `LOCAL_FILES` and `worker_sockets`.
 
     Args:
         app_name: what the session is called.
@@ -85,7 +86,7 @@ def local_session(
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
         **LOCAL_FILES,
-        **WORKER_SOCKETS,
+        **worker_sockets(),
     }
     if memory is not None:
         settings["spark.driver.memory"] = memory
@@ -104,6 +105,31 @@ def local_session(
             remedy="its message stands above; a Java without the module jdk.incubator.vector cannot run Spark: "
             + _INSTALL,
         ) from error
+
+
+def worker_sockets() -> dict[str, str]:
+    """Settings with which Java and the Python workers of this machine talk through sockets of the file system.
+
+    Through those of the network, a short message after another waits for its acknowledgement, 40 ms: two or three times
+    in each micro-batch of a stream. They are in a new folder that this user alone may enter, and which goes when this
+    process ends. From PySpark 4.1 on; one before heeds them not.
+
+    Returns:
+        None of them where the system has no such sockets, or the path of the temporary folder is too long for them.
+    """
+    if not hasattr(socket, "AF_UNIX"):
+        return {}
+    folder = tempfile.mkdtemp(prefix="cepheid-")
+    if len(os.fsencode(folder)) > LONGEST_SOCKET_FOLDER:
+        os.rmdir(folder)
+        return {}
+    atexit.register(_remove, folder, os.getpid())
+    return {"spark.python.unix.domain.socket.enabled": "true", "spark.python.unix.domain.socket.dir": folder}
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # and no child of it, which ends sooner
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def java_command() -> str:

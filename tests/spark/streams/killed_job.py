@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import cepheid as cep
-from cepheid.spark.session import LOCAL_FILES, WORKER_SOCKETS
+from cepheid.spark.session import LOCAL_FILES, worker_sockets
 
 COLUMNS = {"time": "ts", "type": "kind", "time_unit": "ms", "order": "id"}
 QUERY = (
@@ -23,7 +23,7 @@ def main() -> None:
     folder, master = Path(sys.argv[1]), sys.argv[2]
     spark = (
         SparkSession.builder.master(master)
-        .config(map={**LOCAL_FILES, **WORKER_SOCKETS})  # as `cepheid run` writes its checkpoints
+        .config(map={**LOCAL_FILES, **worker_sockets()})  # as `cepheid run` writes its checkpoints
         .config("spark.executor.memory", "512m")
         .config("spark.executor.cores", "1")
         .config("spark.ui.enabled", "false")

@@ -92,6 +92,8 @@ def test_other_chains_have_no_table(query: str) -> None:
     [
         "SEQ(A a, NOT B b, C c) WHERE SAME[key] AND b.v > a.v WITHIN 20 ms POLICY any",
         "SEQ(A a, NOT B b, C c) WHERE a.key = c.key AND b.key = a.key WITHIN 20 ms POLICY any",
+        "SEQ(A a, NOT B b, C c) WHERE a.key = c.key WITHIN 20 ms POLICY any",
+        "SEQ(A a, NOT B b, C c, D d) WHERE a.key = c.key AND c.key = d.key WITHIN 20 ms POLICY next",
         "SEQ(A a, B b, NOT C c) WHERE SAME[key] WITHIN 20 ms POLICY any",
         "SEQ(NOT A a, B b, C c) WHERE SAME[key] WITHIN 20 ms POLICY any",
         "SEQ(A a, NOT SEQ(B b, D d), C c) WHERE SAME[key] WITHIN 20 ms POLICY any",

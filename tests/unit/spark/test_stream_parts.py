@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql import types as spark
 
 import cepheid as cep
 from cepheid.engine.stream import Stream
@@ -136,7 +137,11 @@ def test_the_number_of_a_bucket_tells_the_type_too():
 def test_types_are_told_where_all_others_are_left_out(pattern: str, types: tuple[str, ...]):
     policy = " POLICY strict" if pattern.startswith("strict") else ""
     query = f"PATTERN {pattern.removeprefix('strict ')} WHERE SAME[k] WITHIN 10 s{policy}"
-    assert told_types(cep.Query.parse(query).bind(schema_of(EVENTS, time="ts", type="kind", time_unit="s"))) == types
+    bound = cep.Query.parse(query).bind(schema_of(EVENTS, time="ts", type="kind", time_unit="s"))
+    columns = spark.StructType([spark.StructField("kind", spark.StringType())])
+    assert told_types(bound, columns) == types
+    padded = {"__CHAR_VARCHAR_TYPE_STRING": "char(5)"}
+    assert told_types(bound, spark.StructType([spark.StructField("kind", spark.StringType(), True, padded)])) == ()
 
 
 def test_beats_are_no_events():

@@ -109,7 +109,7 @@ def detect_stream(
     all_events = _counts_places(policy) or slack is not None
     packing = packing_of(streamed, pruned, texts, n_buckets, slack, output)
     if narrow and not all_events and not streamed.unread:
-        packing = replace(packing, type=pruned.events.type, types=told_types(bound))
+        packing = replace(packing, type=pruned.events.type, types=told_types(bound, streamed.events.frame.schema))
     step = BucketStep(
         kept,
         ordered,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as spark
 
 from cepheid.language.bound import BoundQuery
 from cepheid.spark.admission import may_drop_events
@@ -19,14 +20,21 @@ MOST_TYPES = 16
 """Spark compares a type with one after the other."""
 
 
-def told_types(bound: BoundQuery) -> tuple[str, ...]:
+_PADDED = "__CHAR_VARCHAR_TYPE_STRING"
+"""How Spark marks a text of fixed length, which equals one with fewer spaces at its end."""
+
+
+def told_types(bound: BoundQuery, events: spark.StructType) -> tuple[str, ...]:
     """The types of the events that a query is handed, where all others are left out before; none where they may not be.
 
     Args:
         bound: the query.
+        events: the columns of the events.
     """
+    if bound.schema.type is None or _PADDED in (events[bound.schema.type].metadata or {}):
+        return ()
     types = {name for variable in bound.variables.values() for name in variable.types}
-    every = bound.schema.type is not None and all(variable.types for variable in bound.variables.values())
+    every = all(variable.types for variable in bound.variables.values())
     return tuple(sorted(types)) if every and may_drop_events(bound) and len(types) <= MOST_TYPES else ()
 
 
