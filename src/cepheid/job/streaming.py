@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -286,19 +287,42 @@ def _trigger(said: str) -> dict[str, Any]:
     return {"processingTime": f"{max(1, length_us(said) // 1000)} milliseconds"}
 
 
+SAME_S = 0.5
+"""Signals so soon after the first one are taken for the same: a shell, or `timeout`, sends it to a process and to its
+group."""
+
+
+def _end_at_once(number: int) -> None:
+    """End the process; Spark's goes with it, and a job goes on from its checkpoint as after any failure."""
+    # As an exception it would be met in the midst of a call to Java, whose own errors would follow it.
+    os.write(2, b"ended at once by a second signal; run the job again to go on from its checkpoint\n")
+    os._exit(128 + number)
+
+
 @contextmanager
-def stopping(stop: Callable[[], None]) -> Iterator[threading.Event]:
-    """Let the first signal INT or TERM ask for the end; a second one ends the process as ever."""
+def stopping(stop: Callable[[], None], at_once: Callable[[int], None] = _end_at_once) -> Iterator[threading.Event]:
+    """Let the first signal INT or TERM ask for the end, and a second one, after `SAME_S`, end the process.
+
+    Args:
+        stop: called by the first one.
+        at_once: called with the number of the second one.
+    """
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
+    first_s = 0.0
+
     def heard(number: int, _: object) -> None:
-        signal.signal(number, before[signal.Signals(number)])
-        asked.set()
-        stop()
+        nonlocal first_s
+        if not asked.is_set():
+            first_s = time.monotonic()
+            asked.set()
+            stop()
+        elif time.monotonic() - first_s >= SAME_S:
+            at_once(number)
 
     for number in before:
         signal.signal(number, heard)
