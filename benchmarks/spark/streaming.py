@@ -1,8 +1,8 @@
 """Patterns in a stream of Parquet files, a million events in each micro-batch, beside the same road without a pattern.
 
 The stream is run to its end several times, in turn with its peers; of each micro-batch after the first ones, in which
-workers start, the best time counts. The first run of each does not count: a stream goes on for days, and Java's compiler
-is busy with what Spark does in a micro-batch for the first half minute, on one of the two cores. Peers read the same
+workers start, the best time counts. The first run of each does not count: a stream goes on for days, and in the first
+half minute Java's compiler is busy with what Spark does in a micro-batch, on one of the two cores. Peers read the same
 columns of the same events and do nothing with them.
 """
 
