@@ -24,7 +24,7 @@ N_EVENTS, N_EVENTS_PUSHED = 8_000_000, 6_000_000
 PART = 20_000
 N_TIMES, N_TIMES_QUICK = 9, 5
 N_WARM = 3
-"""Runs before any that counts, at most: the first asks for the kernels, and the next one calls them."""
+"""Runs that may find kernels without machine code: the first asks for it, and the next one calls it."""
 LEAST_RATIO = 0.98
 QUERY = (
     "PATTERN SEQ(A a, B b, C c) WHERE SAME[k] AND a.x < b.x AND b.x < c.x WITHIN 40 ms POLICY any "
@@ -48,6 +48,10 @@ def stream(n_events: int) -> Any:
             "x": random.integers(0, 10_000, n_events),
         }
     )
+
+
+class NotTriedError(RuntimeError):
+    """No plan was tried, as it is where kernels have no machine code yet."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,8 @@ def pushed(table: Any, evaluation: str) -> Run:
     that trials take `Options.most_cost_ratio` of all time: no run here is as long as that, so it is counted as that.
 
     Raises:
-        RuntimeError: the plan was changed, so that something else is measured than what choosing costs; or none was
-            tried in the first half.
+        RuntimeError: the plan was changed, so that something else is measured than what choosing costs.
+        NotTriedError: none was tried in the first half.
     """
     import cepheid as cep
     from cepheid.policies.evaluation.adaptive import Options
@@ -97,7 +101,7 @@ def pushed(table: Any, evaluation: str) -> Run:
             break
     else:
         if adapts:
-            raise RuntimeError("no plan was tried")
+            raise NotTriedError("no plan was tried")
 
     def rest() -> int:
         found = n + sum(len(matcher.push(table.slice(at, PART))) for at in places[n_before:])
@@ -189,7 +193,7 @@ def _warm(run: Callable[[Any, str], Run], table: Any) -> int:
     for _ in range(N_WARM):
         try:
             return run(table, "adaptive").rest()
-        except RuntimeError:  # without kernels, no plan can be tried
+        except NotTriedError:
             wait_for_kernels()
     return run(table, "adaptive").rest()
 

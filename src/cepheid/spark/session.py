@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shutil
@@ -18,6 +19,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cepheid.errors import SetupError
+
+_log = logging.getLogger("cepheid.spark")
 
 LEAST_JAVA = 17
 """The oldest Java that Spark 4 runs on."""
@@ -122,6 +125,7 @@ def worker_sockets() -> dict[str, str]:
     folder = tempfile.mkdtemp(prefix="cepheid-")
     if len(os.fsencode(folder)) > LONGEST_SOCKET_FOLDER:
         os.rmdir(folder)
+        _log.warning("no sockets of the file system, and so slower streams: the path of %s is too long", folder)
         return {}
     atexit.register(_remove, folder, os.getpid())
     return {"spark.python.unix.domain.socket.enabled": "true", "spark.python.unix.domain.socket.dir": folder}
