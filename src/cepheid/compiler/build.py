@@ -11,18 +11,19 @@ from typing import Any
 from cepheid.compiler.building import Key, file_of
 from cepheid.compiler.load import source_of
 from cepheid.compiler.machine_code import MachineCode, assembled
-from cepheid.kernels.jit import OPTIMIZATION, Compilable
+from cepheid.kernels.jit import OPTIMIZATION, OPTIMIZATION_OBSERVED, Compilable
 
 
 def made(key: Key) -> MachineCode:
     """The machine code of a kernel."""
+    optimization = OPTIMIZATION_OBSERVED if "OBSERVED" in key[2] else OPTIMIZATION
     config: Any = importlib.import_module("numba.core.config")
     # Numba reads these as it compiles. The kernels branch all the time: vectorizing gains nothing and costs half of the
     # time to compile.
-    config.OPT = type(config.OPT)(OPTIMIZATION)
+    config.OPT = type(config.OPT)(optimization)
     config.LOOP_VECTORIZE = config.SLP_VECTORIZE = 0
     compilable: Compilable = source_of(*key).compilable
-    return assembled(*compilable.compiled(), compilable.kinds, OPTIMIZATION)
+    return assembled(*compilable.compiled(), compilable.kinds, optimization)
 
 
 def main() -> int:

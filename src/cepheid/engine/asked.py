@@ -20,9 +20,9 @@ NO_LIMIT = 2**62
 
 LETS_ALL_THROUGH = -(2**63)
 
-_BY_CELL = (h.A_UTILITIES, h.A_DROPPED, h.A_PROCESSED, h.A_TAKEN, h.A_COMPLETED, h.A_MATCHED)
-_BY_GROUP = (h.A_ANSWERS, h.A_GROUPS, h.A_GROUPS_DROPPED)
-_BY_STATE = (h.A_CREATED, h.A_EXTENDED, h.A_EXPIRED, h.A_PAIRS, h.A_EVALUATED)
+_OF_CELL = (h.C_DROPPED, h.C_PROCESSED, h.C_TAKEN, h.C_COMPLETED, h.C_MATCHED)
+_OF_GROUP = (h.G_MET, h.G_DROPPED)
+_OF_STATE = (h.S_CREATED, h.S_EXTENDED, h.S_EXPIRED, h.S_PAIRS, h.S_EVALUATED)
 
 
 class Asked:
@@ -47,27 +47,21 @@ class Asked:
         self._marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_PAIR])
         self._row_width = int(compiled.plan[k.P_ROW_WIDTH])
         field = max(int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_FIRST]), 0)
-        shape = self._hooks.cells.shape
-        self._shapes: dict[int, tuple[int, ...]] = {
-            **dict.fromkeys(_BY_CELL, shape),
-            **dict.fromkeys(_BY_GROUP, shape[:2]),
-            **dict.fromkeys(_BY_STATE, shape[1:2]),
-        }
-        area = np.zeros(h.AREA_HEADER + sum(int(np.prod(s)) for s in self._shapes.values()), np.int64)
+        n_types, n_states, n_bins = self._hooks.cells.shape
+        n_groups = n_types * n_states
+        groups = h.AREA_HEADER + n_groups * n_bins * h.RECORD_WIDTH
+        states = groups + n_groups * h.RECORD_WIDTH
+        area = np.zeros(states + n_states * h.RECORD_WIDTH, np.int64)
         area[h.A_THRESHOLD], area[h.A_LEAST], area[h.A_LIMIT] = LETS_ALL_THROUGH, 1 + LETS_ALL_THROUGH, NO_LIMIT
-        area[h.A_FIELD] = field
-        at = h.AREA_HEADER
-        for table, of_shape in self._shapes.items():
-            area[table] = at
-            at += int(np.prod(of_shape))
+        area[h.A_FIELD], area[h.A_GROUPS], area[h.A_STATES] = field, groups, states
         if before is not None:
             assert before.cells == self.cells, "plans of one query have the same states"
             pool.keep_for_policy(before._pool.for_policy.copy())
             pool.for_policy[h.A_FIELD] = field
             return
         pool.keep_for_policy(area)
-        self._table(h.A_UTILITIES)[...] = 1 + LETS_ALL_THROUGH
-        self._table(h.A_ANSWERS)[...] = h.NONE
+        self._cells[..., h.C_UTILITY] = 1 + LETS_ALL_THROUGH
+        self._groups[..., h.G_ANSWER] = h.NONE
         self._obey(policy.begin(self._hooks.cells))
 
     def look(self) -> None:
@@ -80,8 +74,7 @@ class Asked:
 
     def seen(self) -> k.Ints:
         """What was counted so far, for a snapshot: int64, as `goes_on_from` takes it."""
-        counts = [self._pool.for_policy[[h.A_WORK]], *(self._table(t).reshape(-1) for t in self._counted)]
-        return np.concatenate(counts)
+        return np.concatenate([self._pool.for_policy[[h.A_WORK]], *(t.reshape(-1) for t in self._counted())])
 
     def goes_on_from(self, seen: k.Ints) -> None:
         """Count on from what a stream before has counted with the same cells.
@@ -94,14 +87,19 @@ class Asked:
             area[h.A_LIMIT] += seen[0] - area[h.A_WORK]
         area[h.A_WORK] = seen[0]
         at = 1
-        for table in self._counted:
-            own = self._table(table)
+        for own in self._counted():
             own[...] = seen[at : at + own.size].reshape(own.shape)
             at += own.size
 
-    @property
-    def _counted(self) -> list[int]:
-        return [table for table in self._shapes if table not in (h.A_UTILITIES, h.A_ANSWERS)]
+    def _counted(self) -> list[k.Ints]:
+        """All that is counted but the work: views, in the order of snapshots."""
+        self._cells[..., h.C_TAKEN : h.C_MATCHED + 1] += self._cells[..., h.C_LAST, None]
+        self._cells[..., h.C_LAST] = 0
+        return [
+            *(self._cells[..., field] for field in _OF_CELL),
+            *(self._groups[..., field] for field in _OF_GROUP),
+            *(self._states[..., field] for field in _OF_STATE),
+        ]
 
     @property
     def cells(self) -> Cells:
@@ -143,21 +141,36 @@ class Asked:
         if guard.utilities.shape != shape or guard.utilities.dtype != np.int64:
             found = f"{guard.utilities.dtype} of shape {guard.utilities.shape}"
             raise ValueError(f"the utilities are {found}; the cells ask for int64 of shape {shape}")
-        self._table(h.A_UTILITIES)[...] = guard.utilities
+        self._cells[..., h.C_UTILITY] = guard.utilities
         apart = guard.utilities <= guard.threshold
-        self._table(h.A_ANSWERS)[...] = np.where(apart.all(axis=2), h.ALL, np.where(apart.any(axis=2), h.SOME, h.NONE))
+        answers = np.where(apart.all(axis=2), h.ALL, np.where(apart.any(axis=2), h.SOME, h.NONE))
+        self._groups[..., h.G_ANSWER] = answers
         self._pool.for_policy[h.A_LEAST] = guard.utilities.min()
         self._pool.for_policy[h.A_THRESHOLD] = guard.threshold
 
-    def _table(self, table: int) -> k.Ints:
-        """A table of the area: a view."""
-        area, shape = self._pool.for_policy, self._shapes[table]
-        return area[area[table] :][: int(np.prod(shape))].reshape(shape)
+    @property
+    def _cells(self) -> k.Ints:
+        """The records of cells, (types, states, bins, words): a view."""
+        return self._records(h.AREA_HEADER, self.cells.shape)
+
+    @property
+    def _groups(self) -> k.Ints:
+        """The records of groups, (types, states, words): a view."""
+        return self._records(int(self._pool.for_policy[h.A_GROUPS]), self.cells.shape[:2])
+
+    @property
+    def _states(self) -> k.Ints:
+        """The records of states, (states, words): a view."""
+        return self._records(int(self._pool.for_policy[h.A_STATES]), self.cells.shape[1:2])
+
+    def _records(self, begin: int, shape: tuple[int, ...]) -> k.Ints:
+        n = int(np.prod(shape)) * h.RECORD_WIDTH
+        return self._pool.for_policy[begin : begin + n].reshape(*shape, h.RECORD_WIDTH)
 
     def _seen(self, *, ended: bool) -> Seen:
-        dropped, processed, taken, completed, matched = (self._table(table).copy() for table in _BY_CELL[1:])
-        groups, groups_dropped = (self._table(table).copy() for table in _BY_GROUP[1:])
-        created, extended, expired, pairs, evaluated = (self._table(table).copy() for table in _BY_STATE)
+        tables = [table.copy() for table in self._counted()]
+        dropped, processed, taken, completed, matched, groups, groups_dropped = tables[:7]
+        created, extended, expired, pairs, evaluated = tables[7:]
         if ended and self._hooks.wanted.observe:
             expired += self._left_open()
         return Seen(
@@ -184,4 +197,4 @@ class Asked:
         rows = words[words[k.M_ROWS] :][: int(words[k.M_CAPACITY]) * self._row_width].reshape(-1, self._row_width)
         rows = rows[places]
         states = rows[rows[:, self._marks] & h.WENT_ON == 0, k.STATE] & k.STATE_MASK
-        return np.bincount(states, minlength=self._shapes[h.A_EXPIRED][0]).astype(np.int64, copy=False)
+        return np.bincount(states, minlength=self.cells.shape[1]).astype(np.int64, copy=False)

@@ -194,7 +194,7 @@ def _count_expired(compiled: CompiledPlan, pool: Pool, gone: k.Ints) -> None:
     states = gone[gone[:, marks] & h.WENT_ON == 0, k.STATE] & k.STATE_MASK
     area = pool.for_policy
     counts = np.bincount(states)
-    area[area[h.A_EXPIRED] :][: len(counts)] += counts
+    area[area[h.A_STATES] + h.S_EXPIRED :: h.RECORD_WIDTH][: len(counts)] += counts
 
 
 def _rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> _Rows:

@@ -12,21 +12,25 @@ apart, once, and only where a plan needs it.
 from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints
-from cepheid.kernels.hook_layout import ALL, SOME
+from cepheid.kernels.hook_layout import A_FIELD, ALL, H_N_BINS, H_PLACE_SHIFT, SOME
 from cepheid.kernels.hooks import (
     COUNTED,
     GUARDED,
     OBSERVED,
-    drop_group,
-    leave_list,
+    cell_at,
+    group_of,
+    leave_group,
     leave_pair,
-    meet_list,
-    meets_in_run,
+    meet_group,
+    meets,
+    note_pair,
+    place_from,
     tell_pairs,
     tell_work,
     went_on,
     work_left,
 )
+from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     BUFFER_FULL,
@@ -57,6 +61,7 @@ from cepheid.kernels.layout import (
     M_EVENT,
     M_FAILED,
     M_HEADS,
+    M_HOOKS,
     M_INT_NULLS,
     M_LIST,
     M_N_EVENTS,
@@ -69,6 +74,7 @@ from cepheid.kernels.layout import (
     MOVED_ON,
     NO_ROW,
     P_EDGES,
+    P_HOOKS,
     P_HORIZON,
     P_KEEP,
     P_LIST_EDGES,
@@ -141,6 +147,10 @@ def advance(
     moves_on = plan[P_MIXED] != 0 and run_field >= 0
     work = work_left(pool)  # told when the kernel returns
     stop = pool[M_STOP]
+    hooks, shift, last_bin, place_field = plan[P_HOOKS], 0, 0, 0
+    if GUARDED or OBSERVED:
+        shift, last_bin = plan[at(hooks + H_PLACE_SHIFT)], plan[at(hooks + H_N_BINS)] - 1
+        place_field = pool[at(pool[M_HOOKS] + A_FIELD)]
     while pool[M_EVENT] < stop:
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
@@ -208,19 +218,23 @@ def advance(
                 comparator = plan[listed + FILTER_COMPARATOR]
                 exact = plan[listed + EVENT_KEYS_TO] - plan[listed + EVENT_KEYS_FROM] == 1
                 guarded = False
+                group, first_cell, place, far, cell = 0, 0, 0, 0, 0
                 if (GUARDED or OBSERVED) and (starting or row_id >= tail):
-                    answer = meet_list(k, i, starting, plan, pool, ints)
+                    group = group_of(k, i, plan, pool, ints)
+                    answer = meet_group(group, i, starting, plan, pool, ints)
                     if GUARDED and answer == ALL:
-                        drop_group(k, i, starting, plan, pool, ints)
                         continue
                     guarded = answer == SOME
+                    if OBSERVED or guarded:
+                        first_cell = group * (last_bin + 1)
+                        place, far = place_from(i, starting, plan, pool, ints)
                 n_pairs = 0  # that met and are not counted yet
                 previous = -1  # where the row before lies, once one was walked over
                 while row_id >= tail or starting:
                     if COUNTED:
                         if work <= 0:
                             if OBSERVED:
-                                leave_list(pool)
+                                leave_group(group, pool)
                             tell_pairs(k, n_pairs, filtered, plan, pool)
                             pause(k, row_id, pool)
                             tell_work(work, pool)
@@ -244,24 +258,27 @@ def advance(
                                 gone = exact
                                 met = False
                     if met and (guarded or OBSERVED):
-                        met = meets_in_run(row, plan, pool)
-                    meets = met
+                        cell = cell_at(first_cell, place - (pool[at(row + place_field)] & far), shift, last_bin)
+                        met = meets(cell, guarded, pool)
+                    is_pair = met
                     if met and filtered:
                         met = compare_ints(comparator, pool[row + filter_field], value)
                     if met:
                         room = has_room(row_id, row, plan, pool)
                         if room != DONE:
                             if OBSERVED:
-                                leave_pair(pool)
-                                leave_list(pool)
+                                leave_pair(cell, pool)
+                                leave_group(group, pool)
                             tell_pairs(k, n_pairs, filtered, plan, pool)
                             pause(k, row_id, pool)
                             tell_work(work, pool)
                             return room
-                    if COUNTED and meets:
+                    if COUNTED and is_pair:
                         n_pairs += 1
                     if met:
                         pool[M_N_TRIED] += 1
+                        if OBSERVED:
+                            note_pair(cell, pool)
                         e, mark = edges_from, 0
                         if POSTPONES:
                             e = begin_step(row_id, row, e, plan, pool)
@@ -331,8 +348,8 @@ def advance(
                                     if room != DONE:
                                         leave_step(following_edge, pool)
                                         if OBSERVED:
-                                            leave_pair(pool)
-                                            leave_list(pool)
+                                            leave_pair(cell, pool)
+                                            leave_group(group, pool)
                                         tell_pairs(k, n_pairs - 1, filtered, plan, pool)
                                         pause(k, row_id, pool)
                                         tell_work(work, pool)

@@ -38,8 +38,8 @@ from cepheid.kernels.chain import (
     UPDATE_WIDTH,
 )
 from cepheid.kernels.comparators import compare_ints
-from cepheid.kernels.hook_layout import ALL, SOME
-from cepheid.kernels.hooks import GUARDED, drop_group, meet_list, meets_in_run
+from cepheid.kernels.hook_layout import A_FIELD, ALL, SOME
+from cepheid.kernels.hooks import GUARDED, cell_in, drops, group_of, meet_group, place_from
 from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
@@ -52,6 +52,7 @@ from cepheid.kernels.layout import (
     M_EVENT,
     M_HEAD,
     M_HEADS,
+    M_HOOKS,
     M_LIST,
     M_N_ENTRIES,
     M_N_EVENTS,
@@ -163,6 +164,7 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
     n_steps = chain[C_N_STEPS]
     entries, room = pool[M_N_ENTRIES], pool[M_OUT_ENTRIES] - n_steps
     n_tried = 0
+    place_field = pool[pool[M_HOOKS] + A_FIELD] if GUARDED else 0
     i = pool[M_EVENT]
     resumed = pool[M_STAGE] != 0
     code = DONE
@@ -189,8 +191,8 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
             if e == 0:
                 resumed = False
                 # The rows that wait for step e are in state e - 1 and list e - 1; the starts are the last list.
-                if GUARDED and meet_list(n_steps - 1, i, True, plan, pool, ints) == ALL:
-                    drop_group(n_steps - 1, i, True, plan, pool, ints)
+                group = group_of(n_steps - 1, i, plan, pool, ints) if GUARDED else 0
+                if GUARDED and meet_group(group, i, True, plan, pool, ints) == ALL:
                     continue
                 if head - tail > mask:
                     while tail < head and time - pool[at(rows + (tail & mask) * width + START)] > keep:
@@ -215,12 +217,14 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                 while row_id != pool[M_ROW]:
                     link = rows + (row_id & mask) * width + NEXT
                     row_id = pool[at(link)]
+            group, place, far = 0, 0, 0
             if GUARDED and row_id >= tail:
-                answer = meet_list(e - 1, i, False, plan, pool, ints)
+                group = group_of(e - 1, i, plan, pool, ints)
+                answer = meet_group(group, i, False, plan, pool, ints)
                 if answer == ALL:
-                    drop_group(e - 1, i, False, plan, pool, ints)
                     continue
                 guarded = answer == SOME
+                place, far = place_from(i, False, plan, pool, ints)
             field, passes = chain[at(step + S_FILTER_FIELD)], chain[at(step + S_PASSES)]
             against = ints[at(chain[at(step + S_FILTER_COLUMN)] * n + i)]
             test_from, test_to = chain[at(step + S_TEST_FROM)], chain[at(step + S_TEST_TO)]
@@ -236,7 +240,12 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                     pool[at(link)] = following
                     row_id = following
                     continue
-                if GUARDED and guarded and pool[at(row + KEY)] == key and not meets_in_run(row, plan, pool):
+                if (
+                    GUARDED
+                    and guarded
+                    and pool[at(row + KEY)] == key
+                    and drops(cell_in(group, place - (pool[at(row + place_field)] & far), plan), pool)
+                ):
                     link = row + NEXT
                     row_id = following
                     continue

@@ -8,8 +8,8 @@ other variable is kept, as one is that a NOT may ask for.
 from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints
-from cepheid.kernels.hook_layout import A_PAIRS
-from cepheid.kernels.hooks import COUNTED, count, count_work, is_spent, meets_in_prefix, state_of
+from cepheid.kernels.hook_layout import S_PAIRS
+from cepheid.kernels.hooks import COUNTED, count_state, count_work, is_spent, meets_in_prefix, state_of
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.joining import holds_on, join_to
 from cepheid.kernels.layout import (
@@ -106,7 +106,7 @@ def _meet(
     pool[M_N_TRIED] += 1
     row = row_of(row_id, plan, pool)
     if COUNTED:
-        count(A_PAIRS, state_of(row_id, row, plan, pool), pool)
+        count_state(S_PAIRS, state_of(row_id, row, plan, pool), pool)
     first = plan[P_LIST_EDGES] + plan[listed + LIST_EDGES_FROM]
     last = plan[P_LIST_EDGES] + plan[listed + LIST_EDGES_TO]
     # The join goes first: it may have to be done again, and what the other edges make would then be made twice.

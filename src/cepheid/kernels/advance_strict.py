@@ -12,7 +12,7 @@ from cepheid.kernels.hooks import (
     OBSERVED,
     count_work,
     is_spent,
-    meets,
+    meets_item,
     observe_taken,
     went_on,
 )
@@ -137,7 +137,7 @@ def _try_ways(
         if (fit >> plan[edge + ELEMENT]) & 1:
             if (GUARDED or OBSERVED or COUNTED) and not met:
                 met = True
-                apart = not meets(item_id, item, number - pool[M_BASE], plan, pool, ints)
+                apart = not meets_item(item_id, item, number - pool[M_BASE], plan, pool, ints)
             if not apart:
                 taken = qualifies(edge, 0, item_id, item, plan, pool, reals, ints, floats, nulls, large, free) == 1
         if taken:

@@ -32,23 +32,22 @@ HOOKS_HEADER = 8
 A_WORK = 0  # events read and rows walked over
 A_LIMIT = 1  # with so much work the kernel returns
 A_THRESHOLD = 2  # a pair whose cell has no greater utility than this is dropped
-A_PAIR = 3  # the cell of the pair at hand
-# where tables begin, counted from here; by cell:
-A_UTILITIES, A_DROPPED, A_PROCESSED, A_TAKEN, A_COMPLETED, A_MATCHED = 4, 5, 6, 7, 8, 9
-# by type and state:
-A_ANSWERS = 10  # which pairs are dropped: SOME, NONE, or ALL, whatever their bins
-A_GROUPS, A_GROUPS_DROPPED = 11, 12
-# by state:
-A_CREATED, A_EXTENDED, A_EXPIRED, A_PAIRS, A_EVALUATED = 13, 14, 15, 16, 17
-A_LEAST = 18  # the least of all utilities
-# of the list that is walked; see `hooks.meet_list`:
-A_GROUP = 19  # the number of the type and state
-A_PLACE = 20  # the place of the event, from which that of a row's first event is to be taken off
-# of the run of its rows that lie in one bin:
-A_EDGE, A_WIDTH = 21, 22  # a row is in it that lies no further below the edge, as a number without sign (-1: all are)
-A_APART = 23  # 1: its pairs are dropped
-A_COUNTER = 24  # where its pairs are counted, from here
-A_FIELD = 25  # the field of rows that tells where they lie
-AREA_HEADER = 26
+A_LEAST = 3  # the least of all utilities
+A_PAIR = 4  # the cell of the pair at hand
+A_FIELD = 5  # the field of rows with the place of their first event; any where windows slide
+A_GROUPS, A_STATES = 6, 7  # where their records begin, counted from here
+AREA_HEADER = 8
+# Then a record for each cell; behind them those of groups, which are told by type and state as cells are, and of
+# states. What is to be counted of one thing lies in one cache line, and is found with one addition.
+RECORD_SHIFT = 3
+RECORD_WIDTH = 1 << RECORD_SHIFT
+# of a cell:
+C_UTILITY, C_DROPPED, C_PROCESSED, C_TAKEN, C_COMPLETED, C_MATCHED = 0, 1, 2, 3, 4, 5
+C_LAST = 6  # matches that its pairs made without a row: taken, completed and matched, and not counted as such
+# of a group:
+G_ANSWER = 0  # which pairs are dropped: SOME, NONE, or ALL, whatever their bins
+G_MET, G_DROPPED = 1, 2
+# of a state:
+S_CREATED, S_EXTENDED, S_EXPIRED, S_PAIRS, S_EVALUATED = 0, 1, 2, 3, 4
 
 SOME, NONE, ALL = 0, 1, 2

@@ -7,35 +7,28 @@ that they guard; `variants.variant` makes the same kernels with some of them set
 from __future__ import annotations
 
 from cepheid.kernels.hook_layout import (
-    A_ANSWERS,
-    A_APART,
-    A_COMPLETED,
-    A_COUNTER,
-    A_CREATED,
-    A_DROPPED,
-    A_EDGE,
-    A_EVALUATED,
-    A_EXPIRED,
-    A_EXTENDED,
     A_FIELD,
-    A_GROUP,
     A_GROUPS,
-    A_GROUPS_DROPPED,
     A_LEAST,
     A_LIMIT,
-    A_MATCHED,
     A_PAIR,
-    A_PAIRS,
-    A_PLACE,
-    A_PROCESSED,
-    A_TAKEN,
+    A_STATES,
     A_THRESHOLD,
-    A_UTILITIES,
-    A_WIDTH,
     A_WORK,
     ALL,
+    AREA_HEADER,
     BELOW_PLACE,
+    C_COMPLETED,
+    C_DROPPED,
+    C_LAST,
+    C_MATCHED,
+    C_PROCESSED,
+    C_TAKEN,
+    C_UTILITY,
     CELL_SHIFT,
+    G_ANSWER,
+    G_DROPPED,
+    G_MET,
     H_FIRST,
     H_LIST_STATES,
     H_N_BINS,
@@ -47,10 +40,16 @@ from cepheid.kernels.hook_layout import (
     H_TYPE,
     IN_MATCH,
     NONE,
+    RECORD_SHIFT,
+    S_CREATED,
+    S_EVALUATED,
+    S_EXPIRED,
+    S_EXTENDED,
+    S_PAIRS,
     SOME,
     WENT_ON,
 )
-from cepheid.kernels.index import at, unsigned
+from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     FIRST_COLUMN,
@@ -68,7 +67,6 @@ from cepheid.kernels.layout import (
     TIMED_OUT,
     Ints,
 )
-from cepheid.kernels.rows import INT_MAX
 
 GUARDED = 0
 """Pairs may be dropped."""
@@ -79,9 +77,27 @@ COUNTED = 0
 
 
 @kernel(macro=True)
-def count(table: int, number: int, pool: Ints) -> None:
-    """Add one to an entry of a table of the area."""
-    pool[at(pool[M_HOOKS] + pool[at(pool[M_HOOKS] + table)] + number)] += 1
+def record_of(cell: int, pool: Ints) -> int:
+    """Where the record of a cell lies."""
+    return pool[M_HOOKS] + AREA_HEADER + (cell << RECORD_SHIFT)
+
+
+@kernel(macro=True)
+def is_apart(record: int, pool: Ints) -> bool:
+    """Whether the pairs of a cell are kept apart, by its record."""
+    return pool[at(record + C_UTILITY)] <= pool[pool[M_HOOKS] + A_THRESHOLD]
+
+
+@kernel(macro=True)
+def count_cell(field: int, cell: int, pool: Ints) -> None:
+    """Add one to a number of a cell."""
+    pool[at(record_of(cell, pool) + field)] += 1
+
+
+@kernel(macro=True)
+def count_state(field: int, state: int, pool: Ints) -> None:
+    """Add one to a number of a state."""
+    pool[at(pool[M_HOOKS] + pool[pool[M_HOOKS] + A_STATES] + (state << RECORD_SHIFT) + field)] += 1
 
 
 @kernel(macro=True)
@@ -91,9 +107,10 @@ def may_drop(pool: Ints) -> bool:
 
 
 @kernel(inline=True)
-def type_of(i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The number of the type of the event at index ``i``."""
-    return ints[at((FIRST_COLUMN + plan[at(plan[P_HOOKS] + H_TYPE)]) * pool[M_N_EVENTS] + i)]
+def first_group_of(i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The first group of the type of the event at index ``i``; that of each state follows by its number."""
+    number = ints[at((FIRST_COLUMN + plan[at(plan[P_HOOKS] + H_TYPE)]) * pool[M_N_EVENTS] + i)]
+    return number * plan[at(plan[P_HOOKS] + H_N_STATES)]
 
 
 @kernel(inline=True)
@@ -104,21 +121,8 @@ def place_of(i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
 
 @kernel(inline=True)
 def group_of(k: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The number of the type and state of the event at index ``i`` and rows of list ``k``."""
-    hooks = plan[P_HOOKS]
-    return type_of(i, plan, pool, ints) * plan[at(hooks + H_N_STATES)] + plan[at(hooks + H_LIST_STATES + k)]
-
-
-@kernel(macro=True)
-def first_cell_of(group: int, plan: Ints) -> int:
-    """The first cell of a type and state: that of bin 0."""
-    return group * plan[at(plan[P_HOOKS] + H_N_BINS)]
-
-
-@kernel(inline=True)
-def first_cell_in(state: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The first cell for the event at index ``i`` and a state: that of bin 0."""
-    return first_cell_of(type_of(i, plan, pool, ints) * plan[at(plan[P_HOOKS] + H_N_STATES)] + state, plan)
+    """The group of the event at index ``i`` and the rows of list ``k``, or its starts."""
+    return first_group_of(i, plan, pool, ints) + plan[at(plan[P_HOOKS] + H_LIST_STATES + k)]
 
 
 @kernel(inline=True)
@@ -128,143 +132,122 @@ def state_of(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
 
 
 @kernel(inline=True)
-def place_in(i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> tuple[int, int]:
-    """The place of the event at index ``i``, and the field of a row that is to be taken off it, or -1."""
-    field = plan[at(plan[P_HOOKS] + H_FIRST)]
-    if field < 0:
-        return place_of(i, plan, pool, ints), -1
-    return (0, -1) if starting else (place_of(i, plan, pool, ints) + BELOW_PLACE, field)
+def place_from(i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> tuple[int, int]:
+    """What places of the event at index ``i`` are counted from.
+
+    Returns:
+        The place of a row's first event is to be taken off the first number, as far as the second one, a mask, lets it.
+    """
+    if plan[at(plan[P_HOOKS] + H_FIRST)] < 0:
+        return place_of(i, plan, pool, ints), 0
+    return (0, 0) if starting else (place_of(i, plan, pool, ints) + BELOW_PLACE, -1)
+
+
+@kernel(macro=True)
+def cell_at(first: int, place: int, shift: int, last_bin: int) -> int:
+    """The cell of a place in a group whose first cell is ``first``."""
+    return first + min(place >> shift, last_bin)
 
 
 @kernel(inline=True)
-def cell_of(first: int, i: int, row: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """The cell of the event at index ``i`` and the row at ``row``, where the first cell of its group is ``first``."""
-    hooks = plan[P_HOOKS]
-    place, field = place_in(i, starting, plan, pool, ints)
-    if field >= 0:
-        place -= pool[at(row + field)]
-    return first + min(place >> plan[at(hooks + H_PLACE_SHIFT)], plan[at(hooks + H_N_BINS)] - 1)
+def cell_in(group: int, place: int, plan: Ints) -> int:
+    """The same, by the number of the group."""
+    n_bins = plan[at(plan[P_HOOKS] + H_N_BINS)]
+    return cell_at(group * n_bins, place, plan[at(plan[P_HOOKS] + H_PLACE_SHIFT)], n_bins - 1)
 
 
 @kernel(inline=True)
-def meet_list(k: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> int:
-    """Begin with the rows of list ``k``, of which there is one at least, or with a start. It is counted.
+def cell_of(state: int, starting: bool, row: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """The cell of the event at index ``i`` and the row at ``row``, which is in a state; or of a start."""
+    place, far = place_from(i, starting, plan, pool, ints)
+    if far:
+        place -= pool[at(row + pool[at(pool[M_HOOKS] + A_FIELD)])]
+    return cell_in(first_group_of(i, plan, pool, ints) + state, place, plan)
+
+
+@kernel(macro=True)
+def group_record(group: int, pool: Ints) -> int:
+    """Where the record of a type and state lies."""
+    return pool[M_HOOKS] + pool[pool[M_HOOKS] + A_GROUPS] + (group << RECORD_SHIFT)
+
+
+@kernel(inline=True)
+def meet_group(group: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """Begin with rows of one list, of which there is one at least, or with a start. It is counted.
 
     Returns:
         Whether they are all kept apart from the event at index ``i``, none of them are, or some. Where some are, or
-        pairs are observed, `meets_in_run` is to be asked for each.
+        pairs are observed, `meets` is to be asked for each.
     """
-    hooks, area = plan[P_HOOKS], pool[M_HOOKS]
-    group = group_of(k, i, plan, pool, ints)
+    record = group_record(group, pool)
     answer = NONE
     if GUARDED:
-        answer = pool[at(area + pool[at(area + A_ANSWERS)] + group)]
-    if OBSERVED or answer == SOME:
-        pool[at(area + A_GROUP)] = group
-        slides = plan[at(hooks + H_FIRST)] < 0
-        if starting or slides:  # all are in one bin, wherever they lie
-            place = place_of(i, plan, pool, ints) if slides else 0
-            begin_run(min(place >> plan[at(hooks + H_PLACE_SHIFT)], plan[at(hooks + H_N_BINS)] - 1), plan, pool)
-            pool[at(area + A_WIDTH)] = -1
-            if GUARDED and answer == SOME:
-                answer = ALL if pool[at(area + A_APART)] else NONE
-        else:
-            pool[at(area + A_PLACE)] = place_of(i, plan, pool, ints) + BELOW_PLACE
-            pool[at(area + A_EDGE)], pool[at(area + A_WIDTH)] = -1, 0  # no row lies there
+        answer = pool[at(record + G_ANSWER)]
+        if answer == SOME:
+            place, far = place_from(i, starting, plan, pool, ints)
+            if far == 0:  # all are in one bin, wherever they lie
+                answer = ALL if is_apart(record_of(cell_in(group, place, plan), pool), pool) else NONE
+        if answer == ALL:
+            if starting:
+                place, _ = place_from(i, True, plan, pool, ints)
+                pool[at(record_of(cell_in(group, place, plan), pool) + C_DROPPED)] += 1
+            else:
+                pool[at(record + G_DROPPED)] += 1
     if OBSERVED and answer != ALL:
-        count(A_GROUPS, group, pool)
+        pool[at(record + G_MET)] += 1
     return answer
 
 
-@kernel(inline=True)
-def begin_run(number: int, plan: Ints, pool: Ints) -> None:
-    """Begin a run of the list that is walked: of rows with which the event is in the bin of that number."""
-    area = pool[M_HOOKS]
-    cell = pool[at(area + A_GROUP)] * plan[at(plan[P_HOOKS] + H_N_BINS)] + number
-    pool[at(area + A_PAIR)] = cell
-    apart = False
-    if GUARDED:
-        apart = pool[at(area + pool[at(area + A_UTILITIES)] + cell)] <= pool[at(area + A_THRESHOLD)]
-        pool[at(area + A_APART)] = apart
-    pool[at(area + A_COUNTER)] = cell + pool[at(area + (A_DROPPED if apart else A_PROCESSED))]
-
-
-@kernel(inline=True)
-def go_to_run(place: int, plan: Ints, pool: Ints) -> None:
-    """Begin a run of the list that is walked: of rows from which the event is as far as from one, by its place."""
-    hooks, area = plan[P_HOOKS], pool[M_HOOKS]
-    shift, last = plan[at(hooks + H_PLACE_SHIFT)], plan[at(hooks + H_N_BINS)] - 1
-    number = min(place >> shift, last)
-    pool[at(area + A_EDGE)] = pool[at(area + A_PLACE)] - (number << shift)
-    pool[at(area + A_WIDTH)] = (1 << shift) - 1 if number < last else INT_MAX
-    begin_run(number, plan, pool)
-
-
-@kernel(inline=True)
-def meets_in_run(row: int, plan: Ints, pool: Ints) -> bool:
-    """Let an event meet the next row of the list; False where the two are kept apart. It is counted.
-
-    Rows stand by age, so many of them one after the other are of one bin: they are a run, for which all is known.
-    """
-    area = pool[M_HOOKS]
-    place = pool[at(row + pool[at(area + A_FIELD)])]
-    if unsigned(pool[at(area + A_EDGE)] - place) > unsigned(pool[at(area + A_WIDTH)]):
-        go_to_run(pool[at(area + A_PLACE)] - place, plan, pool)
-    if GUARDED and pool[at(area + A_APART)]:
-        pool[at(area + pool[at(area + A_COUNTER)])] += 1
-        return False
-    if OBSERVED:
-        pool[at(area + pool[at(area + A_COUNTER)])] += 1
-    return True
-
-
 @kernel(macro=True)
-def leave_list(pool: Ints) -> None:
+def leave_group(group: int, pool: Ints) -> None:
     """The list that is walked is met again, so do not count it twice."""
-    pool[at(pool[M_HOOKS] + pool[at(pool[M_HOOKS] + A_GROUPS)] + pool[at(pool[M_HOOKS] + A_GROUP)])] -= 1
+    pool[at(group_record(group, pool) + G_MET)] -= 1
 
 
 @kernel(macro=True)
-def leave_pair(pool: Ints) -> None:
+def leave_pair(cell: int, pool: Ints) -> None:
     """The same of the pair that met last."""
-    pool[at(pool[M_HOOKS] + pool[at(pool[M_HOOKS] + A_COUNTER)])] -= 1
-
-
-@kernel(inline=True)
-def drop_group(k: int, i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> None:
-    """Count list ``k``, whose rows are all kept apart from an event, and are not looked at; or a start that is."""
-    group = group_of(k, i, plan, pool, ints)
-    if starting:
-        count(A_DROPPED, cell_of(first_cell_of(group, plan), i, 0, True, plan, pool, ints), pool)
-    else:
-        count(A_GROUPS_DROPPED, group, pool)
+    pool[at(record_of(cell, pool) + C_PROCESSED)] -= 1
 
 
 @kernel(inline=True)
 def drops(cell: int, pool: Ints) -> bool:
     """Whether a pair is dropped; then it is counted."""
-    area = pool[M_HOOKS]
-    if pool[at(area + pool[at(area + A_UTILITIES)] + cell)] > pool[at(area + A_THRESHOLD)]:
+    record = record_of(cell, pool)
+    if not is_apart(record, pool):
         return False
-    count(A_DROPPED, cell, pool)
+    pool[at(record + C_DROPPED)] += 1
     return True
 
 
 @kernel(inline=True)
-def observe_pair(cell: int, pool: Ints) -> None:
-    """Count a pair that meets."""
-    count(A_PROCESSED, cell, pool)
-    pool[at(pool[M_HOOKS] + A_PAIR)] = cell
+def meets(cell: int, guarded: bool, pool: Ints) -> bool:
+    """Let an event meet a row, or start one; False where the two are kept apart. It is counted."""
+    if GUARDED and guarded and drops(cell, pool):
+        return False
+    if OBSERVED:
+        count_cell(C_PROCESSED, cell, pool)
+    return True
+
+
+@kernel(macro=True)
+def note_pair(cell: int, pool: Ints) -> None:
+    """Note which pair is at hand, for what it may lead to."""
+    pool[pool[M_HOOKS] + A_PAIR] = cell
 
 
 @kernel(inline=True)
 def observe_taken(row_id: int, state: int, pool: Ints) -> None:
-    """Count that the pair at hand leads to a state."""
-    count(A_TAKEN, pool[at(pool[M_HOOKS] + A_PAIR)], pool)
-    if row_id < 0:
-        count(A_CREATED, state, pool)
-    else:
-        count(A_EXTENDED, state, pool)
+    """Count that the pair at hand leads to a row in a state."""
+    count_cell(C_TAKEN, pool[pool[M_HOOKS] + A_PAIR], pool)
+    count_state(S_EXTENDED if row_id >= 0 else S_CREATED, state, pool)
+
+
+@kernel(inline=True)
+def observe_last(row_id: int, state: int, pool: Ints) -> None:
+    """Count that the pair at hand makes a match without a row."""
+    count_cell(C_LAST, pool[pool[M_HOOKS] + A_PAIR], pool)
+    count_state(S_EXTENDED if row_id >= 0 else S_CREATED, state, pool)
 
 
 @kernel(inline=True)
@@ -281,7 +264,7 @@ def observe_row(made: int, row_id: int, row: int, i: int, plan: Ints, pool: Ints
         place = pool[at(row + plan[at(hooks + H_PAIR)])] & ~BELOW_PLACE
     elif plan[at(hooks + H_FIRST)] >= 0:
         place = place_of(i, plan, pool, ints)
-    pool[at(made + plan[at(hooks + H_PAIR)])] = place | pool[at(pool[M_HOOKS] + A_PAIR)] << CELL_SHIFT
+    pool[at(made + plan[at(hooks + H_PAIR)])] = place | pool[pool[M_HOOKS] + A_PAIR] << CELL_SHIFT
 
 
 @kernel(inline=True)
@@ -293,21 +276,21 @@ def went_on(row: int, plan: Ints, pool: Ints) -> None:
 @kernel(inline=True)
 def observe_expired(row: int, pool: Ints) -> None:
     """Count a row whose window closed while it waited, where that is known at once (POLICY strict)."""
-    count(A_EXPIRED, pool[at(row + STATE)] & STATE_MASK, pool)
+    count_state(S_EXPIRED, pool[at(row + STATE)] & STATE_MASK, pool)
 
 
 @kernel(inline=True)
-def meets(item_id: int, item: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
+def meets_item(item_id: int, item: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
     """Let the event at index ``i`` meet a row that waits for it (-1: none); False where the two are kept apart."""
     if GUARDED or OBSERVED:
         state = state_of(item_id, item, plan, pool)
-        cell = cell_of(first_cell_in(state, i, plan, pool, ints), i, item, item_id < 0, plan, pool, ints)
-        if GUARDED and drops(cell, pool):
+        cell = cell_of(state, item_id < 0, item, i, plan, pool, ints)
+        if not meets(cell, True, pool):
             return False
         if OBSERVED:
-            observe_pair(cell, pool)
+            note_pair(cell, pool)
     if COUNTED:
-        count(A_PAIRS, state_of(item_id, item, plan, pool), pool)
+        count_state(S_PAIRS, state_of(item_id, item, plan, pool), pool)
     return True
 
 
@@ -316,8 +299,7 @@ def meets_in_prefix(element: int, row_id: int, row: int, i: int, plan: Ints, poo
     """As `meets` where variables wait for the last event: only what begins a match is known to be next to it yet."""
     if GUARDED and element < plan[at(plan[P_HOOKS] + H_N_PREFIX)]:
         state = state_of(row_id, row, plan, pool)
-        cell = cell_of(first_cell_in(state, i, plan, pool, ints), i, row, row_id < 0, plan, pool, ints)
-        return not drops(cell, pool)
+        return not drops(cell_of(state, row_id < 0, row, i, plan, pool, ints), pool)
     return True
 
 
@@ -337,7 +319,8 @@ def drops_match(n: int, plan: Ints, pool: Ints, ints: Ints, out: Ints) -> bool:
     for entry in range(begin, begin + n):
         number = out[entry]
         place = (ints[places + number] - ints[places + out[begin]]) >> shift
-        cell = first_cell_in(state, number - base, plan, pool, ints) + min(place, last_bin)
+        first = (first_group_of(number - base, plan, pool, ints) + state) * (last_bin + 1)
+        cell = first + min(place, last_bin)
         if drops(cell, pool):
             pool[M_N_MATCHES] -= 1
             pool[M_N_ENTRIES] -= n
@@ -348,9 +331,10 @@ def drops_match(n: int, plan: Ints, pool: Ints, ints: Ints, out: Ints) -> bool:
 
 @kernel(inline=True)
 def observe_end(row: int, plan: Ints, pool: Ints) -> None:
-    """Count a row whose window closed while it waited."""
-    if not pool[at(row + plan[at(plan[P_HOOKS] + H_PAIR)])] & WENT_ON:
-        count(A_EXPIRED, pool[at(row + STATE)] & STATE_MASK, pool)
+    """Count a row whose window closed while it waited. Without a branch, as nobody could foresee which do."""
+    waits = (pool[at(row + plan[at(plan[P_HOOKS] + H_PAIR)])] & WENT_ON) == 0
+    states = pool[M_HOOKS] + pool[pool[M_HOOKS] + A_STATES]
+    pool[at(states + ((pool[at(row + STATE)] & STATE_MASK) << RECORD_SHIFT) + S_EXPIRED)] += waits
 
 
 @kernel(macro=True)
@@ -360,22 +344,13 @@ def is_match(current: int, element: int, decider: int) -> bool:
 
 
 @kernel(inline=True)
-def observe_last(pool: Ints) -> None:
-    """Count the pair at hand, which makes a match without a row."""
-    count(A_COMPLETED, pool[at(pool[M_HOOKS] + A_PAIR)], pool)
-    count(A_MATCHED, pool[at(pool[M_HOOKS] + A_PAIR)], pool)
-
-
-@kernel(inline=True)
-def observe_in_match(row: int, plan: Ints, pool: Ints) -> None:
-    """Count the pair that made a row of a match."""
-    field = row + plan[at(plan[P_HOOKS] + H_PAIR)]
+def observe_in_match(field: int, pool: Ints) -> None:
+    """Count the pair that made a row of a match, by the field that tells it. Without a branch, as in `observe_end`."""
     pair = pool[at(field)]
-    cell = (pair & BELOW_PLACE) >> CELL_SHIFT
-    count(A_MATCHED, cell, pool)
-    if not pair & IN_MATCH:
-        pool[at(field)] = pair | IN_MATCH
-        count(A_COMPLETED, cell, pool)
+    pool[at(field)] = pair | IN_MATCH
+    record = record_of((pair & BELOW_PLACE) >> CELL_SHIFT, pool)
+    pool[at(record + C_MATCHED)] += 1
+    pool[at(record + C_COMPLETED)] += (pair & IN_MATCH) == 0
 
 
 @kernel(macro=True)
@@ -411,12 +386,13 @@ def count_work(pool: Ints) -> None:
 def tell_pairs(k: int, n: int, n_evaluated: int, plan: Ints, pool: Ints) -> None:
     """Count ``n`` pairs of list ``k`` that met, for each of which the walk itself evaluated so many conditions."""
     if COUNTED and n:
-        area, state = pool[M_HOOKS], plan[at(plan[P_HOOKS] + H_LIST_STATES + k)]
-        pool[at(area + pool[at(area + A_PAIRS)] + state)] += n
-        pool[at(area + pool[at(area + A_EVALUATED)] + state)] += n * n_evaluated
+        state = plan[at(plan[P_HOOKS] + H_LIST_STATES + k)]
+        record = pool[M_HOOKS] + pool[pool[M_HOOKS] + A_STATES] + (state << RECORD_SHIFT)
+        pool[at(record + S_PAIRS)] += n
+        pool[at(record + S_EVALUATED)] += n * n_evaluated
 
 
 @kernel(inline=True)
 def count_evaluated(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
     """Count a condition that is evaluated, by the state of the partial match."""
-    count(A_EVALUATED, state_of(row_id, row, plan, pool), pool)
+    count_state(S_EVALUATED, state_of(row_id, row, plan, pool), pool)

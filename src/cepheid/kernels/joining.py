@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cepheid.kernels.comparators import compare_ints
-from cepheid.kernels.hook_layout import A_PAIRS
-from cepheid.kernels.hooks import COUNTED, GUARDED, count, count_work, drops_match, state_of
+from cepheid.kernels.hook_layout import S_PAIRS
+from cepheid.kernels.hooks import COUNTED, GUARDED, count_state, count_work, drops_match, state_of
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     BARE_FINAL,
@@ -383,7 +383,7 @@ def _join_rest(
         cursor = _next(row_id, plan, pool, ints)
         if COUNTED and cursor != NO_MORE:
             count_work(pool)
-            count(A_PAIRS, state_of(row_id, row_of(row_id, plan, pool), plan, pool), pool)
+            count_state(S_PAIRS, state_of(row_id, row_of(row_id, plan, pool), plan, pool), pool)
         if cursor == NO_MORE:
             if step < n_steps and pool[at + J_AGAIN]:
                 pool[M_CURRENT] = trigger

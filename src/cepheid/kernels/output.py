@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from cepheid.kernels.hooks import OBSERVED, is_match, observe_in_match, observe_last
+from cepheid.kernels.hook_layout import H_PAIR
+from cepheid.kernels.hooks import OBSERVED, is_match, observe_in_match
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     EVENT,
     LENGTH_SHIFT,
+    M_CAPACITY,
     M_N_ENTRIES,
     M_N_MATCHES,
     M_OUT_DECIDED,
     M_OUT_DECIDERS,
     M_OUT_ELEMENTS,
     M_OUT_OFFSETS,
+    M_ROWS,
     M_RUN_CAPACITY,
     M_RUNS,
     NO_ROW,
     P_FIXED_LENGTH,
+    P_HOOKS,
+    P_ROW_WIDTH,
     P_RUN_FIELD,
     PARENT,
     RUN_LAST,
@@ -26,7 +31,7 @@ from cepheid.kernels.layout import (
     STATE,
     Ints,
 )
-from cepheid.kernels.rows import element_of, row_of
+from cepheid.kernels.rows import element_of
 
 
 @kernel(inline=True)
@@ -35,11 +40,10 @@ def emit(
 ) -> None:
     """Write a match: the chain of ``row_id``, and the event ``current`` after it where it is not -1."""
     observes = OBSERVED and is_match(current, element, decider)
-    if OBSERVED and observes and current >= 0:
-        observe_last(pool)
+    rows, mask, width = pool[M_ROWS], pool[M_CAPACITY] - 1, plan[P_ROW_WIDTH]
     length = 0
     if row_id >= 0:
-        length = pool[row_of(row_id, plan, pool) + STATE] >> LENGTH_SHIFT
+        length = pool[rows + (row_id & mask) * width + STATE] >> LENGTH_SHIFT
     if current >= 0:
         length += 1
     n = pool[M_N_MATCHES]
@@ -57,14 +61,15 @@ def emit(
         out[at] = current
         if varies:
             out[elements + at] = element
+    pair_field = plan[plan[P_HOOKS] + H_PAIR] if OBSERVED else 0
     while row_id >= 0:
-        row = row_of(row_id, plan, pool)
+        row = rows + (row_id & mask) * width
         at -= 1
         out[at] = pool[row + EVENT]
         if varies:
             out[elements + at] = element_of(row, plan, pool)
         if OBSERVED and observes:
-            observe_in_match(row, plan, pool)
+            observe_in_match(row + pair_field, pool)
         row_id = pool[row + PARENT]
 
 

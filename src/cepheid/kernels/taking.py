@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheid.kernels.hooks import OBSERVED, observe_taken, went_on
+from cepheid.kernels.hooks import OBSERVED, observe_last, observe_taken, went_on
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     ACCEPTS,
@@ -90,7 +90,7 @@ def take(
     one_start = plan[P_ONE_START]
     if plan[state + IS_FINAL] == BARE_FINAL:
         if OBSERVED:
-            observe_taken(row_id, target, pool)
+            observe_last(row_id, target, pool)
         emit(row_id, current, plan[state + STATE_ELEMENT], time, current, plan, pool, out)
         if row_id >= 0 and plan[P_RUN_FIELD] >= 0 and one_start:
             end_run(row, current, time, plan, pool)
