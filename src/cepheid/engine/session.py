@@ -287,6 +287,8 @@ def _stepped_in_order(
     """The same for plans of any form."""
     if remote is None:
         remote = RemoteData(compiled.automaton.bound)
+    if policy is None and compiled.chain is None:
+        kernels(compiled.needs, compiled.automaton.kernel_flags)  # made first, as they take longest, before columns'
     if routed is not None:
         events = routed_events(compiled, batch, routed)
     else:

@@ -33,9 +33,9 @@ OPTIMIZATION_OBSERVED = 2
 @cache
 def _pipeline() -> Any:
     """What Numba does to kernels; made ready when the first of them is met."""
-    from cepheid.kernels.pipeline import KernelPipeline, remember
+    from cepheid.kernels.pipeline import KernelPipeline, spare
 
-    remember()
+    spare()
     return KernelPipeline
 
 
@@ -86,10 +86,11 @@ class Compilable:
 
     def compiled(self) -> tuple[str, str]:
         """LLVM's code of it and of all it calls, and the name that it has there."""
+        from cepheid.kernels.pipeline import optimized
+
         self.dispatcher.compile(self.signature)
-        arguments = self.signature.args
-        symbol: str = self.dispatcher.overloads[arguments].fndesc.llvm_func_name
-        return self.dispatcher.inspect_llvm(arguments), symbol
+        made = self.dispatcher.overloads[self.signature.args]
+        return optimized(made.library), made.fndesc.llvm_func_name
 
 
 def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) -> Callable[[F], F]:

@@ -3,13 +3,15 @@
 Most of the time to compile a kernel is Numba's Python, not LLVM. A part of it (17 to 31 % where it was measured, on a
 busy machine) went into passes for what no kernel has (closures, arrays as expressions, generators) and into finding
 again what ``+`` of two words is, at each place where a kernel has one. The machine code is the same, byte for byte.
+Another part (a quarter) went into machine code of each helper for itself, and into optimizing it before it was pasted
+into what calls it, and optimized there.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba.core import typed_passes, types, untyped_passes
+from numba.core import codegen, typed_passes, types, untyped_passes
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager
 from numba.core.inline_closurecall import InlineWorker
@@ -42,10 +44,49 @@ class KernelPipeline(CompilerBase):
         return [manager]
 
 
-def remember() -> None:
-    """Let Numba find out once what an operator gives for types, and what a macro consists of, not at each place."""
+def spare() -> None:
+    """Let Numba do once, or not at all, what it does over and over.
+
+    It finds out once what an operator gives for types, and what a macro consists of, not at each place. What a kernel
+    calls is optimized only as far as pasting it into others takes; `optimized` does the rest for the whole. Machine
+    code is not made here, but by `machine_code.assembled`: so nothing that is compiled can be called in this process.
+    """
     _remember_types()
     _remember_macros()
+    _end_at_llvm()
+
+
+def optimized(library: Any) -> str:
+    """LLVM's code of a compiled function and of all it calls."""
+    _optimize(library)
+    code: str = library.get_llvm_str()
+    return code
+
+
+_library: Any = codegen.JITCodeLibrary
+_optimize = _library._optimize_final_module
+
+
+def _end_at_llvm() -> None:
+    def paste(library: Any) -> None:
+        found = library._codegen
+        passes, builder = found._module_pass_manager(
+            loop_vectorize=False, slp_vectorize=False, opt=found._opt_level, cost="cheap"
+        )
+        passes.run(library._final_module, builder)
+
+    def no_address(library: Any, name: str) -> int:
+        library._ensure_finalized()
+        return 0
+
+    def nothing(*_: Any) -> None:
+        pass
+
+    _library._optimize_final_module = paste
+    _library._finalize_specific = nothing
+    _library.get_pointer_to_function = no_address
+    jit: Any = codegen.JITCPUCodegen
+    jit.set_env = jit._add_module = nothing
 
 
 def _remember_types() -> None:
