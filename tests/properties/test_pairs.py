@@ -36,6 +36,7 @@ def test_pairs_on_kernels_in_plain_python(tmp_path: Path, record_report: Record)
     assert coverage.n_pairs >= 12_000
     assert not never_compared(coverage)
     assert coverage.n_planned > 200
+    assert coverage.n_keyed > 500
     assert coverage.n_slow < coverage.n_pairs / 1000
 
 

@@ -23,7 +23,7 @@ from cepheid.language.bound import BoundQuery
 from cepheid.language.parser import parse
 from cepheid.plan.evaluation import only_eager_because
 from cepheid.plan.sequence import positive_variables
-from cepheid.testing.harness import LEFT, Answer, EngineRoad, oracle_answers
+from cepheid.testing.harness import AS_USUAL, LEFT, Answer, EngineRoad, How, oracle_answers
 from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.strategies import CATALOG, SCHEMA, STORES, stream
 from cepheid.testing.strategies_choices import Seeded
@@ -47,16 +47,14 @@ class Counterexample:
         text: of the query.
         events: in the order of arrival.
         engine, oracle: the answers, or the exception that came instead.
-        room, timed_out, evaluation: see `EngineRoad`.
+        how: how the engine was asked.
     """
 
     text: str
     events: tuple[OracleEvent, ...]
     engine: list[Answer] | str
     oracle: list[Answer] | str
-    room: int | None = None
-    timed_out: bool = False
-    evaluation: str | None = None
+    how: How = AS_USUAL
 
 
 @dataclass
@@ -73,6 +71,7 @@ class Coverage:
         n_slow: pairs that the oracle could not answer in time, which are compared with nothing.
         n_unbound: queries that the language refuses.
         n_planned: pairs, of those compared, of which the engine had an evaluation plan.
+        n_keyed: pairs, of those compared, that ran in the kernel for chains of one key.
     """
 
     pairs: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -84,6 +83,7 @@ class Coverage:
     n_slow: int = 0
     n_unbound: int = 0
     n_planned: int = 0
+    n_keyed: int = 0
 
     def add(self, other: Coverage) -> None:
         """Take over what ``other`` has counted."""
@@ -96,6 +96,7 @@ class Coverage:
         self.n_slow += other.n_slow
         self.n_unbound += other.n_unbound
         self.n_planned += other.n_planned
+        self.n_keyed += other.n_keyed
 
 
 class TooLong(BaseException):
@@ -157,19 +158,18 @@ def difference(road: EngineRoad, text: str, events: Sequence[OracleEvent]) -> Co
 
 def _compared(road: EngineRoad, text: str, events: Sequence[OracleEvent]) -> tuple[Counterexample | None, int]:
     """The same, and how many matches there are."""
-    oracle = _answered(lambda: oracle_answers(road.bound, events, STORES, timed_out=road.timed_out))
+    oracle = _answered(lambda: oracle_answers(road.bound, events, STORES, timed_out=road.how.timed_out))
     if isinstance(oracle, str) and oracle.startswith("no answer"):
         raise OracleTooSlow(text)
     engine = _answered(lambda: road.answers(events))
     n_matches = 0 if isinstance(oracle, str) else sum(one.returned is not LEFT for one in oracle)
     if same(engine, oracle):
         return None, n_matches
-    found = Counterexample(text, tuple(events), engine, oracle, road.room, road.timed_out, road.evaluation)
-    return found, n_matches
+    return Counterexample(text, tuple(events), engine, oracle, road.how), n_matches
 
 
 ROOMS = (None, None, 1, 4)
-"""See `EngineRoad`."""
+"""See `How`."""
 
 
 ALSO_TIMED_OUT = 0.3
@@ -178,6 +178,10 @@ ALSO_TIMED_OUT = 0.3
 
 PLANNED = 0.5
 """The share of the queries that have a choice of evaluation plans which get one."""
+
+
+KEYED = 0.2
+"""The share of the queries that are such as the kernel for chains of one key can often run, and go to it then."""
 
 
 class OracleTooSlow(Exception):
@@ -240,7 +244,9 @@ class Search:
 
     def query(self) -> EngineRoad | None:
         """The next query; None where it is drawn for the second time, or refused, which is counted."""
-        self._features = some_of(self._random, self._shares) | self._always
+        keyed = self._random.random() < KEYED
+        features = some_of(self._random, self._shares)
+        self._features = (features & Features.CHAINS if keyed else features) | self._always
         text = query_text(self._choices, self._features)
         room, timed_out = self._random.choice(ROOMS), self._random.random() < ALSO_TIMED_OUT
         if text in self._texts:
@@ -252,8 +258,8 @@ class Search:
             self.coverage.n_unbound += 1
             return None
         try:
-            evaluation = None if timed_out else self._evaluation(bound)
-            road = EngineRoad(bound, room, timed_out=timed_out, evaluation=evaluation)
+            evaluation = None if timed_out or keyed else self._evaluation(bound)
+            road = EngineRoad(bound, room, timed_out=timed_out, evaluation=evaluation, keyed=keyed)
         except NotSupportedError as error:
             place = (policy_of(bound), window_of(bound))
             self.coverage.refused.update((operator, *place) for operator in ("all", *operators_of(bound)))
@@ -286,7 +292,8 @@ class Search:
                 return None
             covered = [(operator, *place) for operator in (*operators, *_of_stream(events))]
             self.coverage.n_pairs += 1
-            self.coverage.n_planned += road.evaluation is not None
+            self.coverage.n_planned += road.how.evaluation is not None
+            self.coverage.n_keyed += road.how.keyed and road.in_keyed_kernel(events)
             self.coverage.pairs.update(covered)
             if n_matches:
                 self.coverage.matched.update(covered)
@@ -319,6 +326,7 @@ def require_same(
     *,
     timed_out: bool = False,
     evaluation: str | None = None,
+    keyed: bool = False,
 ) -> None:
     """Test that both roads give these answers for a query over `SCHEMA`.
 
@@ -328,5 +336,5 @@ def require_same(
     bound = bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
     oracle = oracle_answers(bound, events, STORES, timed_out=timed_out)
     assert same(oracle, list(answers)), f"the oracle gives {oracle}"
-    engine = EngineRoad(bound, room, timed_out=timed_out, evaluation=evaluation).answers(events)
+    engine = EngineRoad(bound, room, timed_out=timed_out, evaluation=evaluation, keyed=keyed).answers(events)
     assert same(engine, list(answers)), f"the engine gives {engine}, the oracle {oracle}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from cepheid.engine import pool
+from cepheid.compiler import keyed_events
+from cepheid.engine import keyed, pool
 from cepheid.engine.composite import events_for
 from cepheid.engine.matches import Matches, no_matches
 from cepheid.engine.output import assemble
@@ -18,6 +19,7 @@ from cepheid.events.batch import EventBatch
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import TIME_UNITS, Schema
 from cepheid.events.types import DataType, Kind
+from cepheid.kernels import advance_keyed
 from cepheid.language.bound import BoundQuery
 from cepheid.plan.evaluation import parse_evaluation
 from cepheid.testing.oracle import match, returned
@@ -137,8 +139,43 @@ def little_room(n: int) -> Iterator[None]:
         pool.FIRST_ROWS, pool.FIRST_MATCHES = usual
 
 
+@contextmanager
+def keyed_kernel_for_all() -> Iterator[None]:
+    """In its block, tables of any length go to the kernel for chains of one key, where it can run the query.
+
+    Its lists begin with room for one partial match; as plain Python it steps over few events at a time.
+    """
+    kernel: Any = advance_keyed
+    usual = keyed_events.FEWEST_EVENTS, keyed.FIRST_ROOM, kernel.BLOCK
+    keyed_events.FEWEST_EVENTS = keyed.FIRST_ROOM = 1
+    kernel.BLOCK = 3
+    try:
+        yield
+    finally:
+        keyed_events.FEWEST_EVENTS, keyed.FIRST_ROOM, kernel.BLOCK = usual
+
+
 LEFT = ("timed out",)
 """In place of the columns of RETURN, for what timed out: its window closed when it says that it was decided."""
+
+
+class How(NamedTuple):
+    """How the engine is asked.
+
+    Attributes:
+        room: partial matches and matches for which there is room at first; None for as many as usual.
+        timed_out: what times out is asked for, too.
+        evaluation: the evaluation plan, as `parse_evaluation` reads it; None for all as events arrive.
+        keyed: see `keyed_kernel_for_all`.
+    """
+
+    room: int | None = None
+    timed_out: bool = False
+    evaluation: str | None = None
+    keyed: bool = False
+
+
+AS_USUAL = How()
 
 
 class EngineRoad:
@@ -151,22 +188,19 @@ class EngineRoad:
         *,
         timed_out: bool = False,
         evaluation: str | None = None,
+        keyed: bool = False,
     ) -> None:
         """Prepare the query.
 
         Args:
             bound: the query.
-            room: partial matches and matches for which there is room at first; None for as many as usual.
-            timed_out: what times out is asked for, too.
-            evaluation: the evaluation plan, as `parse_evaluation` reads it; None for all as events arrive.
+            room, timed_out, evaluation, keyed: see `How`.
 
         Raises:
             NotSupportedError: the engine cannot run it yet.
         """
         self.bound = bound
-        self.room = room
-        self.timed_out = timed_out
-        self.evaluation = evaluation
+        self.how = How(room, timed_out, evaluation, keyed)
         plan = None if evaluation is None else parse_evaluation(bound, evaluation)
         self._compiled = prepare(bound, timed_out=timed_out, evaluation=plan)
 
@@ -175,14 +209,31 @@ class EngineRoad:
         table, schema = table_of(events, self.bound.schema)
         batch = read_events(table, schema)
         left = no_matches()
-        with nullcontext() if self.room is None else little_room(self.room):
-            if self.timed_out:
+        with self._asked():
+            if self.how.timed_out:
                 found, left = run_outputs(self._compiled, batch)
             else:
                 found = run_plan(self._compiled, batch)
         output = assemble(self.bound, batch, found) if self.bound.query.returns else None
         told = answers_of(self.bound, batch, left, None)
         return [*answers_of(self.bound, batch, found, output), *(one._replace(returned=LEFT) for one in told)]
+
+    def in_keyed_kernel(self, events: Sequence[OracleEvent]) -> bool:
+        """Whether events go to the kernel for chains of one key."""
+        with self._asked():
+            return (
+                keyed_events.keyed_events_of(self._compiled, read_events(*table_of(events, self.bound.schema)))
+                is not None
+            )
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            if self.how.room is not None:
+                stack.enter_context(little_room(self.how.room))
+            if self.how.keyed:
+                stack.enter_context(keyed_kernel_for_all())
+            yield
 
 
 def answers_of(bound: BoundQuery, batch: EventBatch, found: Matches, output: Any) -> list[Answer]:

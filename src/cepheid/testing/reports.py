@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cepheid.testing.fuzz import Counterexample, Coverage
-from cepheid.testing.harness import Answer
+from cepheid.testing.harness import AS_USUAL, Answer
 from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.strategies_features import OF_STREAMS, OPERATORS, POLICIES, WINDOWS
 
@@ -22,6 +22,7 @@ def coverage_table(coverage: Coverage) -> str:
     lines = [
         f"{coverage.n_pairs} pairs of {coverage.n_queries} queries compared; {n_refused} queries that the engine does "
         f"not run yet; {coverage.n_unbound} that the language refuses; {coverage.n_slow} pairs too slow for the oracle",
+        f"{coverage.n_planned} pairs under an evaluation plan, {coverage.n_keyed} in the kernel for chains of one key",
         "Each cell: pairs / pairs with a match / queries refused by the engine",
     ]
     wide = max(len(row) for row in ROWS)
@@ -93,8 +94,8 @@ def as_test(found: Counterexample, origin: str) -> tuple[str, str]:
     text += f"ORACLE = {_answers(found.oracle)}\n"
     text += "\n# When this was found, the engine gave:\n"
     text += "".join(f"# {line}\n" for line in _answers(found.engine).splitlines())
-    how = ("" if found.room is None else f", room={found.room}") + (", timed_out=True" if found.timed_out else "")
-    how += "" if found.evaluation is None else f", evaluation={found.evaluation!r}"
+    plain = AS_USUAL._asdict()
+    how = "".join(f", {name}={value!r}" for name, value in found.how._asdict().items() if value != plain[name])
     text += f"\n\ndef test_engine_gives_what_the_oracle_gives():\n    require_same(QUERY, EVENTS, ORACLE{how})\n"
     name = hashlib.sha256((found.text + repr(found.events)).encode()).hexdigest()[:10]
     return f"test_{name}.py", text

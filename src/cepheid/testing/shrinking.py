@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from cepheid.errors import CepheidError
 from cepheid.language.bind import bind
@@ -40,17 +39,9 @@ from cepheid.language.tree import (
 from cepheid.plan.evaluation import only_eager_because
 from cepheid.plan.sequence import positive_variables
 from cepheid.testing.fuzz import Counterexample, OracleTooSlow, difference
-from cepheid.testing.harness import EngineRoad
+from cepheid.testing.harness import AS_USUAL, EngineRoad, How
 from cepheid.testing.oracle_events import OracleEvent
 from cepheid.testing.strategies import CATALOG, DOMAINS, SCHEMA, SECOND_US
-
-
-class How(NamedTuple):
-    """How the engine is asked: see `EngineRoad`."""
-
-    room: int | None = None
-    timed_out: bool = False
-    evaluation: str | None = None
 
 
 def shrunk(found: Counterexample, longest_s: float = 60.0) -> Counterexample:
@@ -61,8 +52,8 @@ def shrunk(found: Counterexample, longest_s: float = 60.0) -> Counterexample:
         longest_s: after this long, what has been reached is good enough.
     """
     end_s = time.monotonic() + longest_s
-    best, tree, how = found, parse(found.text), How(found.room, found.timed_out, found.evaluation)
-    for plainer in (how._replace(room=None), how._replace(timed_out=False), how._replace(evaluation=None), How()):
+    best, tree, how = found, parse(found.text), found.how
+    for plainer in (*(how._replace(**{name: plain}) for name, plain in AS_USUAL._asdict().items()), AS_USUAL):
         if plainer != how and (other := _tried(tree, best.events, plainer)) is not None:
             best, how = other, plainer
     smaller = True
@@ -87,7 +78,7 @@ def _tried(tree: Query, events: Sequence[OracleEvent], how: How) -> Counterexamp
     try:
         text = print_query(tree)
         bound = bind(parse(text), SCHEMA, catalog=CATALOG, text=text)
-        road = EngineRoad(bound, how.room, timed_out=how.timed_out, evaluation=_cut(how.evaluation, bound))
+        road = EngineRoad(bound, **how._replace(evaluation=_cut(how.evaluation, bound))._asdict())
         return difference(road, text, events)
     except (CepheidError, OracleTooSlow):
         return None  # it is no query any more, or none that can be judged

@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from cepheid.testing.strategies_choices import Choices
 from cepheid.testing.strategies_features import Features
@@ -211,6 +212,12 @@ def condition_of_not(choices: Choices, names: Sequence[Name]) -> str:
     negated = choices.pick([name for name in names if name.negated])
     kind = choices.pick(["cross", "cross", "loop under NOT" if negated.loop else "cross", "constant"])
     return _of_kind(choices, kind, [negated, *(name for name in names if not name.negated)], negated)
+
+
+def equal_keys(names: Sequence[Name]) -> list[str]:
+    """One key for all events that must be there, as equalities of each with the next one."""
+    single = [name.name for name in names if not name.negated and not name.loop]
+    return [f"{one}.k = {other}.k" for one, other in pairwise(single)]
 
 
 def _of_kind(choices: Choices, kind: str, names: Sequence[Name], subject: Name | None = None) -> str:

@@ -82,6 +82,9 @@ class Features(Flag):
     )
     """What the engine's plan for sequences runs."""
 
+    CHAINS = ANY | NEXT | CROSS | SAME | WITHIN | EXCLUSIVE | NOT_MIDDLE | LOGIC | FUNCTIONS | NULLS | SOURCES | RETURN
+    """Of these, many queries are chains."""
+
     ENGINE = (
         ENGINE_1
         | STRICT

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cepheid.testing.strategies_choices import Choices
-from cepheid.testing.strategies_conditions import Name, condition, condition_of_not
+from cepheid.testing.strategies_conditions import Name, condition, condition_of_not, equal_keys
 from cepheid.testing.strategies_features import Features
 
 MOST_NAMES = 6
@@ -228,6 +228,8 @@ def query_text(choices: Choices, features: Features) -> str:
     clauses = [f"PATTERN {pattern}"]
     where = [f"SAME[{draft.one_of(SAME)}]"] if Features.SAME in features and draft.chance(4) else []
     where += [condition(choices, draft.names, features) for _ in range(choices.integer(0, 3))]
+    if Features.CROSS in features and draft.chance(6):
+        where += equal_keys(draft.names)
     if Features.CROSS in features and any(name.negated for name in draft.names) and draft.chance(2):
         where.append(condition_of_not(choices, draft.names))
     if where:

@@ -85,7 +85,7 @@ def test_what_is_found_becomes_small(seed: int, fault: None):
     assert query.where is None
     assert not query.returns
     assert sum(isinstance(node, Event) for node in walk(query.pattern)) <= 3
-    assert small.room is None
+    assert small.how.room is None
 
 
 def test_what_is_found_becomes_a_test(fault: None, monkeypatch: pytest.MonkeyPatch):
