@@ -244,7 +244,7 @@ class Search:
 
     def query(self) -> EngineRoad | None:
         """The next query; None where it is drawn for the second time, or refused, which is counted."""
-        keyed = self._random.random() < KEYED
+        keyed = self._always in Features.CHAINS and self._random.random() < KEYED
         features = some_of(self._random, self._shares)
         self._features = (features & Features.CHAINS if keyed else features) | self._always
         text = query_text(self._choices, self._features)

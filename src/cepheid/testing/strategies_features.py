@@ -45,6 +45,7 @@ class Features(Flag):
     STRICT = auto()
     PREFIXES = auto()
     CROSS = auto()  # conditions between variables
+    KEYS = auto()  # equalities that give all events one key
     AGGREGATES = auto()
     PREV = auto()
     FIRST_LAST = auto()
@@ -69,6 +70,7 @@ class Features(Flag):
         | ANY
         | NEXT
         | CROSS
+        | KEYS
         | AGGREGATES
         | PREV
         | FIRST_LAST
@@ -82,7 +84,21 @@ class Features(Flag):
     )
     """What the engine's plan for sequences runs."""
 
-    CHAINS = ANY | NEXT | CROSS | SAME | WITHIN | EXCLUSIVE | NOT_MIDDLE | LOGIC | FUNCTIONS | NULLS | SOURCES | RETURN
+    CHAINS = (
+        ANY
+        | NEXT
+        | CROSS
+        | KEYS
+        | SAME
+        | WITHIN
+        | EXCLUSIVE
+        | NOT_MIDDLE
+        | LOGIC
+        | FUNCTIONS
+        | NULLS
+        | SOURCES
+        | RETURN
+    )
     """Of these, many queries are chains."""
 
     ENGINE = (

@@ -228,7 +228,7 @@ def query_text(choices: Choices, features: Features) -> str:
     clauses = [f"PATTERN {pattern}"]
     where = [f"SAME[{draft.one_of(SAME)}]"] if Features.SAME in features and draft.chance(4) else []
     where += [condition(choices, draft.names, features) for _ in range(choices.integer(0, 3))]
-    if Features.CROSS in features and draft.chance(6):
+    if Features.KEYS in features and draft.chance(3):
         where += equal_keys(draft.names)
     if Features.CROSS in features and any(name.negated for name in draft.names) and draft.chance(2):
         where.append(condition_of_not(choices, draft.names))
