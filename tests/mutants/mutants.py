@@ -28,7 +28,7 @@ class Mutant:
     Attributes:
         why: what is wrong then.
         features: what the queries that can show it have.
-        tests: those that find it, from tests/properties, where random pairs of a query and a table go too rarely or not at all.
+        tests: those that find it, from tests/properties, where random pairs of a query and a table go seldom or never.
     """
 
     file: str

@@ -53,7 +53,8 @@ def shrunk(found: Counterexample, longest_s: float = 60.0) -> Counterexample:
     """
     end_s = time.monotonic() + longest_s
     best, tree, how = found, parse(found.text), found.how
-    for plainer in (*(how._replace(**{name: plain}) for name, plain in AS_USUAL._asdict().items()), AS_USUAL):
+    for name, plain in AS_USUAL._asdict().items():
+        plainer = how._replace(**{name: plain})
         if plainer != how and (other := _tried(tree, best.events, plainer)) is not None:
             best, how = other, plainer
     smaller = True
