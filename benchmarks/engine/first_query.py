@@ -1,7 +1,7 @@
-"""How long a new process waits for its first matches: ``python -m benchmarks.engine.first_query EVENTS``.
+"""How long a new process waits for its first matches: ``python -m benchmarks.engine.first_query EVENTS WORKLOAD``.
 
 EVENTS is an Arrow file. One line of JSON tells how long ``import cepheid`` took, which heavy libraries it brought, and
-how long W2 took from there on, all further imports and loading included. Where no machine code is there, kernels run as
+how long the query took from there on, all further imports and loading included. Where no machine code is there, kernels run as
 plain Python meanwhile; the process ends when it has been made, and tells how long that took. Not included is what any
 program with an Arrow table has done before: importing pyarrow and reading the file.
 """
@@ -27,7 +27,7 @@ def main() -> int:
     from benchmarks.engine.workloads import WORKLOADS
 
     table = read(Path(sys.argv[1]))
-    query = WORKLOADS["W2"].query
+    query = WORKLOADS[sys.argv[2]].query
     start, cpu_start = time.perf_counter(), time.process_time()
     found = cep.match(table, query, time="ts", type="type", time_unit="ms")
     told |= {"first_cpu_s": time.process_time() - cpu_start, "first_s": time.perf_counter() - start}

@@ -1,18 +1,31 @@
-"""Makes machine code: ``python -m cepheid.compiler.build FOLDER MODULE:NAME[:FLAG...]...``; see `compiler.building`."""
+"""Makes machine code: ``python -m cepheid.compiler.build FOLDER AT_ONCE``; see `compiler.building`.
+
+A line on the standard input names kernels, MODULE:NAME[:FLAG...] and spaces between them, for a process of its own; so
+many are at work at once. Each is a fork of this one, which has imported Numba for all of them. A line on the standard
+output names a kernel that is made. After an empty line, or the end of the input, what was asked for is still made.
+"""
 
 from __future__ import annotations
 
 import gc
 import importlib
 import os
+import select
 import sys
+import traceback
+from collections import deque
 from pathlib import Path
 from typing import Any
 
-from cepheid.compiler.building import Key, file_of
+from cepheid.compiler.building import Key, file_of, key_of
 from cepheid.compiler.load import source_of
 from cepheid.compiler.machine_code import MachineCode, assembled
 from cepheid.kernels.jit import OPTIMIZATION, OPTIMIZATION_OBSERVED, Compilable
+
+SMALLEST: Key = ("signatures", "no_helper", ())
+
+LOOKS_S = 0.01
+"""Between two looks for a process that has ended."""
 
 
 def made(key: Key) -> MachineCode:
@@ -27,22 +40,58 @@ def made(key: Key) -> MachineCode:
     return assembled(*compilable.compiled(), compilable.kinds, optimization)
 
 
-def main() -> int:
-    """Make what the command line names; prints a line for each."""
-    folder, *names = sys.argv[1:]
-    gc.disable()  # a sixth of the time, to find that what Numba knows is in use
+def _make(folder: Path, texts: list[str]) -> None:
     told = True
-    for text in names:
-        module, name, *flags = text.split(":")
-        key = (module, name, tuple(flags))
-        made(key).save(file_of(Path(folder), key))
+    for text in texts:
+        key = key_of(text)
+        made(key).save(file_of(folder, key))
         if told:
             try:
-                sys.stdout.write(f"{text}\n")
-                sys.stdout.flush()
+                os.write(sys.stdout.fileno(), f"{text}\n".encode())
             except BrokenPipeError:
                 told = False  # whoever asked has ended; the next process is glad of the others
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _begun(folder: Path, line: str) -> int:
+    """A process that makes the kernels of a line."""
+    process = os.fork()
+    if process:
+        return process
+    code = 1
+    try:
+        _make(folder, line.split())
+        code = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, a fork may not go on where this process stood
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def main() -> int:
+    """Make what is asked for; 1 where something cannot be made."""
+    folder, at_once = Path(sys.argv[1]), int(sys.argv[2])
+    gc.disable()  # a sixth of the time, to find that what Numba knows is in use
+    made(SMALLEST)  # what Numba makes ready when it first compiles is there for all
+    asks, rest, lines, n_running = True, b"", deque[str](), 0
+    while asks or lines or n_running:
+        if asks and select.select([sys.stdin], [], [], LOOKS_S if n_running else None)[0]:
+            read = os.read(sys.stdin.fileno(), 1 << 16)
+            *whole, rest = (rest + read).split(b"\n")
+            asks = bool(read) and b"" not in whole
+            lines.extend(line.decode() for line in whole if line)
+        while n_running:
+            can_begin = asks or (lines and n_running < at_once)
+            ended = os.waitpid(-1, os.WNOHANG if can_begin else 0)
+            if not ended[0]:
+                break
+            n_running -= 1
+            if ended[1]:
+                sys.stderr.write("" if os.WIFEXITED(ended[1]) else f"the compiler ended by signal {ended[1] & 127}\n")
+                return 1
+        while lines and n_running < at_once:
+            _begun(folder, lines.popleft())
+            n_running += 1
     return 0
 
 

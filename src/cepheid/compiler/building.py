@@ -1,8 +1,9 @@
 """Machine code made in processes of their own, while this one goes on with the kernels as plain Python.
 
 Compiling is Python's work for the most part, so a thread that did it would stop all others again and again; and only
-the process that compiles imports Numba. It is told which kernels, writes each to its file as soon as it is made, and
-ends with the last one, be its parent still there or not: the next process finds them.
+the processes that compile import Numba, one of them for all others, as long as there is something to make. They write
+each kernel to its file as soon as it is made, and end with the last one, be whoever asked still there or not: the next
+process finds them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 from cepheid.errors import SetupError
 from cepheid.kernels.jit import COMPILING_VARIABLE
@@ -24,6 +25,21 @@ Key: TypeAlias = tuple[str, str, tuple[str, ...]]
 
 N_AT_ONCE = 2
 """Processes at a time: more would keep the processors from this one."""
+
+IDLE_S = 2.0
+"""A compiler ends that has had nothing to make for so long. What the end of a query needs is asked for late."""
+
+
+def text_of(key: Key) -> str:
+    """A kernel as `compiler.build` reads it."""
+    module, name, flags = key
+    return ":".join((module, name, *flags))
+
+
+def key_of(text: str) -> Key:
+    """The kernel that `text_of` wrote."""
+    module, name, *flags = text.split(":")
+    return module, name, tuple(flags)
 
 
 def file_of(folder: Path, key: Key) -> Path:
@@ -51,7 +67,10 @@ class Builder:
         self._folder = folder
         self._in_work: set[Key] = set()
         self._lock = threading.Condition()
-        self._slots = threading.Semaphore(N_AT_ONCE)
+        self._at_once = min(N_AT_ONCE, os.cpu_count() or 1)
+        self._lines: list[str] = []  # that no compiler has been told of
+        self._compiler: IO[str] | None = None  # where to tell it
+        self._begins = False
 
     def ask_for(self, keys: Sequence[Key]) -> None:
         """Begin to make some kernels, unless they are being made; the first of them takes longest."""
@@ -60,10 +79,13 @@ class Builder:
             if not new or self.failure is not None:
                 return
             self._in_work.update(new)
-        n = min(N_AT_ONCE, len(new), os.cpu_count() or 1)
-        parts = [new] if n == 1 else [new[:1], new[1:]]
-        for part in parts:
-            threading.Thread(target=self._make, args=(part,), daemon=True, name="cepheid compiles").start()
+            for part in [new[:1], new[1:]] if self._at_once > 1 else [new]:
+                self._lines += [" ".join(map(text_of, part))] * bool(part)
+            if self._compiler is not None:
+                self._tell(self._compiler)
+            elif not self._begins:
+                self._begins = True
+                threading.Thread(target=self._run, daemon=True, name="cepheid compiles").start()
 
     def wait_for(self, keys: Sequence[Key], *, timeout_s: float | None = None) -> None:
         """Make some kernels, and wait until they are there.
@@ -96,41 +118,69 @@ class Builder:
             keys = list(self._in_work)
         self.wait_for(keys, timeout_s=timeout_s)
 
-    def _make(self, keys: list[Key]) -> None:
-        """Make kernels in another process."""
+    def _tell(self, compiler: IO[str]) -> None:
+        """Tell the compiler what to make; with the lock."""
+        try:
+            compiler.writelines(f"{line}\n" for line in self._lines)
+            compiler.flush()
+        except OSError:
+            pass  # it has ended: `_run` tells why
+        self._lines.clear()
+
+    def _run(self) -> None:
+        """Let a process make what is asked for, until there is nothing left."""
         paths = [path or os.getcwd() for path in sys.path]
         environment = {**os.environ, COMPILING_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(paths)}
         # -P: modules are those of this process, and none that happens to lie in the current folder.
-        command = [sys.executable, "-P", "-m", "cepheid.compiler.build", str(self._folder)]
+        command = [sys.executable, "-P", "-m", "cepheid.compiler.build", str(self._folder), str(self._at_once)]
         try:
-            with (
-                self._slots,
-                subprocess.Popen(
-                    [*command, *(":".join((module, name, *flags)) for module, name, flags in keys)],
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    start_new_session=True,  # an interrupt is for this process, and what it has begun is of use later
-                ) as process,
-            ):
+            with subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,  # an interrupt is for this process, and what it has begun is of use later
+            ) as process:
+                assert process.stdin is not None
                 assert process.stdout is not None
                 assert process.stderr is not None
-                left = iter(keys)
-                for _ in process.stdout:  # a line for each kernel
-                    self._done([next(left)])
+                with self._lock:
+                    self._compiler, self._begins = process.stdin, False
+                    self._tell(process.stdin)
+                for line in process.stdout:
+                    self._made(key_of(line.strip()), process.stdin)
                 said = process.stderr.read().strip()
             failure = None if process.returncode == 0 else said.rpartition("\n")[2] or f"exit {process.returncode}"
         except OSError as error:
             failure = str(error)
-        self._done(keys, failure)
+        if failure is not None:
+            self._failed(failure)
 
-    def _done(self, keys: Sequence[Key], failure: str | None = None) -> None:
+    def _made(self, key: Key, compiler: IO[str]) -> None:
+        with self._lock:
+            self.n_made += key in self._in_work
+            self._in_work.discard(key)
+            if not self._in_work:
+                timer = threading.Timer(IDLE_S, self._end, (compiler,))
+                timer.daemon = True
+                timer.start()
+            self._lock.notify_all()
+
+    def _end(self, compiler: IO[str]) -> None:
+        """Let a compiler end that has nothing to make."""
+        with self._lock:
+            if not self._in_work and self._compiler is compiler:
+                # Its input may have no end: a fork of this process would have it open, too.
+                self._lines, self._compiler = [""], None
+                self._tell(compiler)
+
+    def _failed(self, failure: str) -> None:
         with self._lock:
             self.failure = self.failure or failure
-            self.n_made += len(self._in_work.intersection(keys))
-            self._in_work.difference_update(keys)
+            self._in_work.clear()
+            self._compiler, self._begins = None, False
             self._lock.notify_all()
 
 
