@@ -1,9 +1,9 @@
 """How long a new process waits for its first matches: ``python -m benchmarks.engine.first_query EVENTS WORKLOAD``.
 
 EVENTS is an Arrow file. One line of JSON tells how long ``import cepheid`` took, which heavy libraries it brought, and
-how long the query took from there on, all further imports and loading included. Where no machine code is there, kernels run as
-plain Python meanwhile; the process ends when it has been made, and tells how long that took. Not included is what any
-program with an Arrow table has done before: importing pyarrow and reading the file.
+how long the query took from there on, all further imports and loading included. Where no machine code is there,
+kernels run as plain Python meanwhile; the process ends when it has been made, and tells how long that took. Not
+included is what any program with an Arrow table has done before: importing pyarrow and reading the file.
 """
 
 import sys
