@@ -123,8 +123,8 @@ class Builder:
         try:
             compiler.writelines(f"{line}\n" for line in self._lines)
             compiler.flush()
-        except OSError:
-            pass  # it has ended: `_run` tells why
+        except (OSError, ValueError):
+            pass  # it has ended, or its input is closed by now: `_run` tells why
         self._lines.clear()
 
     def _run(self) -> None:

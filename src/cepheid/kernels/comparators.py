@@ -6,7 +6,7 @@ from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import EQ, GE, GT, LE, LT
 
 
-@kernel(macro=True)
+@kernel(inline=True)
 def compare_ints(comparator: int, a: int, b: int) -> bool:
     """Compare as `layout` numbers the comparators."""
     if comparator == LT:

@@ -105,7 +105,8 @@ def kernel(*, entry: bool = False, inline: bool = False, macro: bool = False) ->
         entry: it is called from outside, or by its address, too: it has an attribute ``compilable``, a `Compilable`,
             whose machine code, with that of all it calls, `compiler.load` loads.
         inline: paste its machine code into the callers (the inner loops).
-        macro: paste it into the callers before they are typed; for one line or two.
+        macro: paste it into the callers before they are typed; for what few places use, or no variant but one, as
+            typing it again at each place takes longer to compile than a call.
     """
 
     def decorate(function: F) -> F:

@@ -34,7 +34,7 @@ from cepheid.kernels.predicates import key_of
 from cepheid.kernels.rows import bucket_of, row_of
 
 
-@kernel(macro=True)
+@kernel(inline=True)
 def link(row_id: int, row: int, state: int, plan: Ints, pool: Ints, ints: Ints, nulls: Bytes) -> None:
     """Put a row at the front of the lists in which its state waits."""
     at = plan[P_STATES] + state * STATE_WIDTH

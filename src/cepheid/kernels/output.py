@@ -73,7 +73,7 @@ def emit(
         row_id = pool[row + PARENT]
 
 
-@kernel(macro=True)
+@kernel(inline=True)
 def hang(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
     """Let a row wait for the deadline of its run, beside others of that run."""
     run = pool[row + plan[P_RUN_FIELD]]
@@ -82,7 +82,7 @@ def hang(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
     pool[slot + RUN_ROW] = row_id
 
 
-@kernel(macro=True)
+@kernel(inline=True)
 def end_run(row: int, current: int, time: int, plan: Ints, pool: Ints) -> None:
     """The run of a row is over with the event ``current``: no deadline of its is waited for."""
     run = pool[row + plan[P_RUN_FIELD]]

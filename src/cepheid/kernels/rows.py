@@ -21,7 +21,7 @@ INT_MIN = -(2**63)
 INT_MAX = 2**63 - 1
 
 
-@kernel(macro=True)
+@kernel(inline=True)
 def row_of(row_id: int, plan: Ints, pool: Ints) -> int:
     """Where a row lies in the pool."""
     return pool[M_ROWS] + (row_id & (pool[M_CAPACITY] - 1)) * plan[P_ROW_WIDTH]
