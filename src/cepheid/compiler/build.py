@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 import select
+import signal
 import sys
 import traceback
 from collections import deque
@@ -24,8 +25,8 @@ from cepheid.kernels.jit import OPTIMIZATION, OPTIMIZATION_OBSERVED, Compilable
 
 SMALLEST: Key = ("signatures", "no_helper", ())
 
-LOOKS_S = 0.01
-"""Between two looks for a process that has ended."""
+LOOKS_S, IDLE_LOOKS_S = 0.01, 1.0
+"""Between two looks for a fork that has ended, and for whoever asked."""
 
 
 def made(key: Key) -> MachineCode:
@@ -72,14 +73,18 @@ def main() -> int:
     """Make what is asked for; 1 where something cannot be made."""
     folder, at_once = Path(sys.argv[1]), int(sys.argv[2])
     gc.disable()  # a sixth of the time, to find that what Numba knows is in use
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever asked may ignore it, and then no fork can be waited for
+    asked_by = os.getppid()
     made(SMALLEST)  # what Numba makes ready when it first compiles is there for all
     asks, rest, lines, n_running = True, b"", deque[str](), 0
     while asks or lines or n_running:
-        if asks and select.select([sys.stdin], [], [], LOOKS_S if n_running else None)[0]:
+        if asks and select.select([sys.stdin], [], [], LOOKS_S if n_running else IDLE_LOOKS_S)[0]:
             read = os.read(sys.stdin.fileno(), 1 << 16)
             *whole, rest = (rest + read).split(b"\n")
             asks = bool(read) and b"" not in whole
             lines.extend(line.decode() for line in whole if line)
+        elif asks and os.getppid() != asked_by:  # it has ended, and a fork of it has the other end of the input still
+            asks = False
         while n_running:
             can_begin = asks or (lines and n_running < at_once)
             ended = os.waitpid(-1, os.WNOHANG if can_begin else 0)
@@ -87,7 +92,9 @@ def main() -> int:
                 break
             n_running -= 1
             if ended[1]:
-                sys.stderr.write("" if os.WIFEXITED(ended[1]) else f"the compiler ended by signal {ended[1] & 127}\n")
+                sys.stderr.write(
+                    "" if os.WIFEXITED(ended[1]) else f"the compiler was ended by signal {ended[1] & 127}\n"
+                )
                 return 1
         while lines and n_running < at_once:
             _begun(folder, lines.popleft())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -69,8 +70,9 @@ class Builder:
         self._lock = threading.Condition()
         self._at_once = min(N_AT_ONCE, os.cpu_count() or 1)
         self._lines: list[str] = []  # that no compiler has been told of
-        self._compiler: IO[str] | None = None  # where to tell it
+        self._compiler: IO[str] | None = None  # where to tell it; what is in work is all in the work of this one
         self._begins = False
+        self._idle: threading.Timer | None = None
 
     def ask_for(self, keys: Sequence[Key]) -> None:
         """Begin to make some kernels, unless they are being made; the first of them takes longest."""
@@ -78,14 +80,18 @@ class Builder:
             new = [key for key in dict.fromkeys(keys) if key not in self._in_work]
             if not new or self.failure is not None:
                 return
+            self._stay()
             self._in_work.update(new)
             for part in [new[:1], new[1:]] if self._at_once > 1 else [new]:
                 self._lines += [" ".join(map(text_of, part))] * bool(part)
             if self._compiler is not None:
                 self._tell(self._compiler)
             elif not self._begins:
-                self._begins = True
-                threading.Thread(target=self._run, daemon=True, name="cepheid compiles").start()
+                try:
+                    threading.Thread(target=self._run, daemon=True, name="cepheid compiles").start()
+                    self._begins = True
+                except RuntimeError as error:  # there are too many threads
+                    self._fail(str(error))
 
     def wait_for(self, keys: Sequence[Key], *, timeout_s: float | None = None) -> None:
         """Make some kernels, and wait until they are there.
@@ -129,44 +135,62 @@ class Builder:
 
     def _run(self) -> None:
         """Let a process make what is asked for, until there is nothing left."""
-        paths = [path or os.getcwd() for path in sys.path]
+        compiler, failure = None, None
+        try:
+            with tempfile.TemporaryFile("w+", errors="replace") as errors, self._started(errors) as process:
+                compiler = process.stdin
+                assert compiler is not None
+                assert process.stdout is not None
+                with self._lock:
+                    self._compiler, self._begins = compiler, False
+                    self._tell(compiler)
+                for line in process.stdout:
+                    self._made(line.strip(), compiler)
+                process.wait()
+                errors.seek(0)
+                failure = errors.read().strip().rpartition("\n")[2] or _how_it_ended(process.returncode)
+        except Exception as error:  # noqa: BLE001 - whoever waits has to hear of it
+            failure = f"{type(error).__name__}: {error}"
+        with self._lock:
+            if self._compiler is compiler:  # else it was told to end, and another one may be at work
+                self._compiler, self._begins = None, False
+                if self._in_work:
+                    self._fail(failure or "the compiler has ended")
+
+    def _started(self, errors: IO[str]) -> subprocess.Popen[str]:
+        """A process that makes what it is told, and writes errors to a file."""
+        if not sys.executable:
+            raise FileNotFoundError("sys.executable names no interpreter")
+        paths = [os.fspath(path) or os.getcwd() for path in sys.path]
         environment = {**os.environ, COMPILING_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(paths)}
         # -P: modules are those of this process, and none that happens to lie in the current folder.
-        command = [sys.executable, "-P", "-m", "cepheid.compiler.build", str(self._folder), str(self._at_once)]
-        try:
-            with subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                start_new_session=True,  # an interrupt is for this process, and what it has begun is of use later
-            ) as process:
-                assert process.stdin is not None
-                assert process.stdout is not None
-                assert process.stderr is not None
-                with self._lock:
-                    self._compiler, self._begins = process.stdin, False
-                    self._tell(process.stdin)
-                for line in process.stdout:
-                    self._made(key_of(line.strip()), process.stdin)
-                said = process.stderr.read().strip()
-            failure = None if process.returncode == 0 else said.rpartition("\n")[2] or f"exit {process.returncode}"
-        except OSError as error:
-            failure = str(error)
-        if failure is not None:
-            self._failed(failure)
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "cepheid.compiler.build", str(self._folder), str(self._at_once)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,  # an interrupt is for this process, and what it has begun is of use later
+        )
 
-    def _made(self, key: Key, compiler: IO[str]) -> None:
+    def _made(self, text: str, compiler: IO[str]) -> None:
         with self._lock:
-            self.n_made += key in self._in_work
-            self._in_work.discard(key)
+            for key in [key for key in self._in_work if text_of(key) == text]:  # else it is no name of a kernel
+                self.n_made += 1
+                self._in_work.discard(key)
             if not self._in_work:
-                timer = threading.Timer(IDLE_S, self._end, (compiler,))
-                timer.daemon = True
-                timer.start()
+                self._stay()
+                self._idle = threading.Timer(IDLE_S, self._end, (compiler,))
+                self._idle.daemon = True
+                self._idle.start()
             self._lock.notify_all()
+
+    def _stay(self) -> None:
+        """Let no compiler end; with the lock."""
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
 
     def _end(self, compiler: IO[str]) -> None:
         """Let a compiler end that has nothing to make."""
@@ -176,15 +200,19 @@ class Builder:
                 self._lines, self._compiler = [""], None
                 self._tell(compiler)
 
-    def _failed(self, failure: str) -> None:
-        with self._lock:
-            self.failure = self.failure or failure
-            self._in_work.clear()
-            self._compiler, self._begins = None, False
-            self._lock.notify_all()
+    def _fail(self, failure: str) -> None:
+        """Nothing can be made; with the lock."""
+        self.failure = self.failure or failure
+        self._in_work.clear()
+        self._lines.clear()
+        self._lock.notify_all()
+
+
+def _how_it_ended(code: int) -> str:
+    return f"the compiler was ended by signal {-code}" if code < 0 else f"the compiler has ended with exit code {code}"
 
 
 REMEDY = (
-    "install Numba for this Python (pip install numba), and let sys.executable name the interpreter; "
-    "or set CEPHEID_JIT=0 to run without machine code"
+    "see that Numba can be imported in this Python (pip install numba), that sys.executable names the interpreter, and "
+    "that there is room on disk and in memory; or set CEPHEID_JIT=0 to run without machine code"
 )

@@ -95,7 +95,7 @@ def cache_root() -> Path:
     """The folder that holds machine code: ``CEPHEID_CACHE_DIR``, or ``cepheid`` in the user's cache folder."""
     named = os.environ.get("CEPHEID_CACHE_DIR")
     if named:
-        return Path(named)
+        return Path(named).absolute()
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "cepheid"
 
@@ -173,7 +173,7 @@ def kernels(needs: Needs, flags: Flags = ()) -> Kernels:
         made = [_key(module, name, flags) for module, name in _names(needs)]
         loaded = {key: _loaded_or_none(key) for key in made}
         if None in loaded.values():
-            _ask_for([*(key for key, kernel in loaded.items() if kernel is None), *_BESIDE], waits=WAITS)
+            _ask_for([*(key for key, kernel in loaded.items() if kernel is None), *_BESIDE], waits=False)
             loaded = {key: _loaded_or_none(key) for key in made}
         in_code = None not in loaded.values()
         advance, fire, *helpers = (loaded[key] if in_code else source_of(*key) for key in made)
@@ -333,7 +333,7 @@ def _kernel(module: str, name: str, flags: Flags = (), *, n: int = 0) -> Kernel:
     key = _key(module, name, flags)
     found = _loaded_or_none(key)
     if found is None:
-        _ask_for([key, *_BESIDE], waits=WAITS or n >= MANY)
+        _ask_for([key, *_BESIDE], waits=n >= MANY)
         found = _loaded_or_none(key)
     return source_of(*key) if found is None else found
 
@@ -343,7 +343,7 @@ def _kernel_or_none(module: str, name: str, flags: Flags = ()) -> Kernel | None:
     key = _key(module, name, flags)
     found = _loaded_or_none(key)
     if found is None:
-        _ask_for([key], waits=WAITS)
+        _ask_for([key], waits=False)
         found = _loaded_or_none(key)
     return found
 
@@ -422,9 +422,12 @@ _builder: Builder | None = None
 
 
 def _forget_builder() -> None:
-    """In a forked process nobody waits for what is being made, so it is asked for anew."""
-    global _builder
-    _builder = None
+    """In a forked process nobody waits for what is being made, so it is asked for anew.
+
+    A thread that held the lock is not there.
+    """
+    global _builder, _LOCK
+    _builder, _LOCK = None, threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -435,7 +438,7 @@ def _ask_for(keys: Sequence[Key], *, waits: bool) -> None:
     """Have kernels made.
 
     Raises:
-        SetupError: they are waited for, and cannot be made.
+        SetupError: they cannot be made, and nothing may run as plain Python.
     """
     global _builder
     with _LOCK:
@@ -443,10 +446,12 @@ def _ask_for(keys: Sequence[Key], *, waits: bool) -> None:
             _builder = Builder(_folder())
         builder = _builder
     missing = [key for key in keys if _loaded_or_none(key) is None]
-    if waits:
+    if WAITS:
         builder.wait_for(missing)
-        return
-    builder.ask_for(missing)
+    elif waits:
+        builder.wait_at_most(missing)
+    else:
+        builder.ask_for(missing)
     if builder.failure is not None:
         _warn_once(builder.failure)
 

@@ -61,7 +61,7 @@ class MachineCode:
         """What a file holds; None where there is none, or one that was damaged."""
         try:
             head, _, image = path.read_bytes().partition(b"\n")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         try:
             told = json.loads(head)

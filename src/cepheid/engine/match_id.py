@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cepheid.compiler.columnwise.distinct import compacted
-from cepheid.compiler.load import digest_kernel
+from cepheid.compiler.load import Kernel, digest_kernel, is_compiled
 from cepheid.engine.matches import Matches
 from cepheid.errors import SchemaError
 from cepheid.events.arrow_memory import texts_of
@@ -59,8 +59,8 @@ def match_ids(bound: BoundQuery, batch: EventBatch, matches: Matches, source: st
         windows = np.stack([matches.window_start_us, matches.window_end_us], axis=1).astype("<i8")
         words = np.insert(words, np.repeat(ends[:-1], 2), windows.reshape(-1))
         ends = ends + 2 * np.arange(len(ends))
-    if ENABLED and len(matches) > FEW_MATCHES:
-        return _digests_by_kernel(prefix, words, ends).cast(ARROW_TYPE)
+    if ENABLED and len(matches) > FEW_MATCHES and is_compiled(kernel := digest_kernel()):
+        return _digests_by_kernel(kernel, prefix, words, ends).cast(ARROW_TYPE)
     return texts_of(_digests(prefix, words, ends)).cast(ARROW_TYPE)
 
 
@@ -85,14 +85,14 @@ def _digests(prefix: bytes, words: Int64Array, ends: Int64Array) -> list[str]:
     return digests
 
 
-def _digests_by_kernel(prefix: bytes, words: Int64Array, ends: Int64Array) -> Any:
+def _digests_by_kernel(kernel: Kernel, prefix: bytes, words: Int64Array, ends: Int64Array) -> Any:
     """The same as an Arrow array, in less than half of the time."""
     n, n_digits = len(ends) - 1, 2 * DIGEST_BYTES
     padded = np.zeros(len(prefix) // 8 + 1, "<u8")
     padded.view(np.uint8)[: len(prefix)] = np.frombuffer(prefix, np.uint8)
     digits, work = np.empty(n_digits * n, np.uint8), np.zeros(k.WORK_WORDS, np.uint64)
     messages = np.ascontiguousarray(words, "<i8").view(np.uint64)
-    digest_kernel()(padded, len(prefix), messages, np.ascontiguousarray(ends), k.tables(), work, digits)
+    kernel(padded, len(prefix), messages, np.ascontiguousarray(ends), k.tables(), work, digits)
     places = np.arange(0, n_digits * n + 1, n_digits, dtype=np.int64)
     return pa.Array.from_buffers(pa.large_string(), n, [None, pa.py_buffer(places), pa.py_buffer(digits)])
 
