@@ -41,6 +41,12 @@ def pin() -> int | None:
     return processor
 
 
+def unpin() -> None:
+    """Run on every processor again, as far as the system lets."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+
+
 def limit_arrow() -> None:
     """One thread for Arrow."""
     import pyarrow as pa

@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.engine.events_file import write_in_child
+from benchmarks.engine.one_core import unpin
 from benchmarks.engine.rows import Row
 
 N_EVENTS = 10_000
@@ -72,7 +73,10 @@ def _agreed(told: list[dict[str, Any]]) -> int:
 
 
 def _child(root: Path, events: str, cache: Path, workload: str = "W2") -> dict[str, Any]:
-    """What a new process tells. It finds bytecode on disk, as installing a package leaves it there."""
+    """What a new process tells. It finds bytecode on disk, as installing a package leaves it there.
+
+    It has all processors, as a user's has: kernels are compiled beside it.
+    """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.engine.first_query", events, workload],
@@ -81,6 +85,7 @@ def _child(root: Path, events: str, cache: Path, workload: str = "W2") -> dict[s
         check=True,
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=unpin,
     )
     told: dict[str, Any] = json.loads(done.stdout)
     return told

@@ -68,7 +68,7 @@ class Builder:
         self._folder = folder
         self._in_work: set[Key] = set()
         self._lock = threading.Condition()
-        self._at_once = min(N_AT_ONCE, os.cpu_count() or 1)
+        self._at_once = min(N_AT_ONCE, _n_processors())
         self._lines: list[str] = []  # that no compiler has been told of
         self._compiler: IO[str] | None = None  # where to tell it; what is in work is all in the work of this one
         self._begins = False
@@ -206,6 +206,11 @@ class Builder:
         self._in_work.clear()
         self._lines.clear()
         self._lock.notify_all()
+
+
+def _n_processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _how_it_ended(code: int) -> str:
