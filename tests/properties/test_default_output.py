@@ -56,7 +56,7 @@ def found_in(query: Query, events: Sequence[OracleEvent]) -> Any:
 
 def test_default_columns_are_what_plain_python_makes_of_them():
     n_matches, n_empty, n_windows = 0, 0, 0
-    for query, road, search in queries(11, Features.SOURCES | Features.NULLS | Features.NANS):
+    for query, road, search in queries(12, Features.SOURCES | Features.NULLS | Features.NANS):
         bound = query.bind(SCHEMA, CATALOG)
         for _ in range(N_STREAMS):
             events = search.stream(road)

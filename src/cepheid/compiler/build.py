@@ -1,8 +1,9 @@
-"""Makes machine code: ``python -m cepheid.compiler.build FOLDER AT_ONCE``; see `compiler.building`.
+"""Makes machine code: ``python -m cepheid.compiler.build FOLDER AT_ONCE LINE...``; see `compiler.building`.
 
-A line on the standard input names kernels, MODULE:NAME[:FLAG...] and spaces between them, for a process of its own; so
-many are at work at once. Each is a fork of this one, which has imported Numba for all of them. A line on the standard
-output names a kernel that is made. After an empty line, or the end of the input, what was asked for is still made.
+A line, of the command or on the standard input, names kernels, MODULE:NAME[:FLAG...] with spaces between them, for a
+process of its own; so many are at work at once. Each is a fork of this one, which has imported Numba for all of them. A
+line on the standard output names a kernel that is made. After an empty line, or the end of the input, what was asked
+for is still made.
 """
 
 from __future__ import annotations
@@ -75,8 +76,9 @@ def main() -> int:
     gc.disable()  # a sixth of the time, to find that what Numba knows is in use
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever asked may ignore it, and then no fork can be waited for
     asked_by = os.getppid()
+    importlib.import_module("cepheid.kernels.pipeline").optimize_once()
     made(SMALLEST)  # what Numba makes ready when it first compiles is there for all
-    asks, rest, lines, n_running = True, b"", deque[str](), 0
+    asks, rest, lines, n_running = True, b"", deque(sys.argv[3:]), 0
     while asks or lines or n_running:
         if asks and select.select([sys.stdin], [], [], LOOKS_S if n_running else IDLE_LOOKS_S)[0]:
             read = os.read(sys.stdin.fileno(), 1 << 16)
@@ -92,9 +94,8 @@ def main() -> int:
                 break
             n_running -= 1
             if ended[1]:
-                sys.stderr.write(
-                    "" if os.WIFEXITED(ended[1]) else f"the compiler was ended by signal {ended[1] & 127}\n"
-                )
+                if os.WIFSIGNALED(ended[1]):
+                    sys.stderr.write(f"the compiler was ended by signal {os.WTERMSIG(ended[1])}\n")
                 return 1
         while lines and n_running < at_once:
             _begun(folder, lines.popleft())

@@ -164,8 +164,11 @@ class Builder:
         paths = [os.fspath(path) or os.getcwd() for path in sys.path]
         environment = {**os.environ, COMPILING_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(paths)}
         # -P: modules are those of this process, and none that happens to lie in the current folder.
+        with self._lock:
+            lines, self._lines = self._lines, []
+        # What is asked for first is on the command line, so that it is made though this process ends right now.
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "cepheid.compiler.build", str(self._folder), str(self._at_once)],
+            [sys.executable, "-P", "-m", "cepheid.compiler.build", str(self._folder), str(self._at_once), *lines],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

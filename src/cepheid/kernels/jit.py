@@ -33,9 +33,9 @@ OPTIMIZATION_OBSERVED = 2
 @cache
 def _pipeline() -> Any:
     """What Numba does to kernels; made ready when the first of them is met."""
-    from cepheid.kernels.pipeline import KernelPipeline, spare
+    from cepheid.kernels.pipeline import KernelPipeline, remember
 
-    spare()
+    remember()
     return KernelPipeline
 
 

@@ -43,18 +43,10 @@ class KernelPipeline(CompilerBase):
         return [manager]
 
 
-def spare() -> None:
-    """Let Numba do once, or not at all, what it does over and over.
-
-    It finds out once what an operator gives for types, and what a macro consists of, not at each place. What a kernel
-    calls is optimized only as far as pasting it into others takes; `optimized` does the rest for the whole. Nothing
-    that is compiled can be called in this process: the machine code that counts is made by `machine_code.assembled`.
-    Numba makes some of each helper, too, and for that LLVM rewrites its code; left out, which saves a tenth of the
-    time to compile, the kernels come out slower (W5 on the general kernel: 55 ms in place of 33).
-    """
+def remember() -> None:
+    """Let Numba find out once what an operator gives for types, and what a macro consists of, not at each place."""
     _remember_types()
     _remember_macros()
-    _optimize_once()
 
 
 def optimized(library: Any) -> str:
@@ -68,7 +60,14 @@ _library: Any = codegen.JITCodeLibrary
 _optimize = _library._optimize_final_module
 
 
-def _optimize_once() -> None:
+def optimize_once() -> None:
+    """Let Numba optimize what a kernel calls only as far as pasting it takes; `optimized` does the rest for the whole.
+
+    Nothing that is compiled can be called in this process from then on: the machine code that counts is made by
+    `machine_code.assembled`. Numba makes some of each helper, too, and for that LLVM rewrites its code; left out, which
+    saves a tenth of the time to compile, the kernels come out slower (W5 on the general kernel: 55 ms in place of 33).
+    """
+
     def paste(library: Any) -> None:
         found = library._codegen
         passes, builder = found._module_pass_manager(

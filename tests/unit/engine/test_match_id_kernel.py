@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from cepheid.compiler.load import digest_kernel
 from cepheid.engine import match_id
 from cepheid.kernels.jit import ENABLED
 
@@ -28,7 +29,7 @@ def test_digests_are_those_of_hashlib(n_bytes: int):
         for begin, end in pairwise(ends)
     ]
     assert match_id._digests(prefix, words, ends) == right
-    assert match_id._digests_by_kernel(prefix, words, ends).to_pylist() == right
+    assert match_id._digests_by_kernel(digest_kernel(), prefix, words, ends).to_pylist() == right
 
 
 def test_many_matches_have_the_ids_of_few(monkeypatch: pytest.MonkeyPatch):
