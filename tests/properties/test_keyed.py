@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, reject, settings
 
 from benchmarks.stream import stream
 from cepheid.compiler import keyed_events
-from cepheid.engine import keyed, pool
 from cepheid.engine.session import prepare, run
 from cepheid.errors import NotSupportedError
 from cepheid.events.batch import EventBatch
@@ -21,16 +20,13 @@ from cepheid.kernels import keyed as kernels_keyed
 from cepheid.language.bind import bind
 from cepheid.language.bound import BoundQuery
 from cepheid.language.parser import parse
-from cepheid.testing.harness import engine_matches, oracle_matches
+from cepheid.testing.harness import engine_matches, keyed_kernel_for_all, little_room, oracle_matches
 from cepheid.testing.strategies import Example, Features, examples
 
 
 @pytest.fixture(autouse=True, scope="module")
 def always() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keyed_events, "FEWEST_EVENTS", 1)
-        patch.setattr(keyed, "FIRST_ROOM", 1)
-        patch.setattr(pool, "FIRST_MATCHES", 1)
+    with keyed_kernel_for_all(), little_room(1):
         yield
 
 

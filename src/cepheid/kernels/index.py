@@ -1,4 +1,4 @@
-"""Numbers without a sign."""
+"""Indices without a sign."""
 
 from __future__ import annotations
 
@@ -14,12 +14,5 @@ def _of_machine() -> Any:
     return uint64
 
 
-def _unsigned(number: int) -> int:
-    return int(number) & (1 << 64) - 1
-
-
 at: Callable[[int], int] = _of_machine() if COMPILING else int
 """An index that is not negative: Numba does not test whether it is, a fifth of a walk's time."""
-
-unsigned: Callable[[int], int] = _of_machine() if COMPILING else _unsigned
-"""A number modulo 2**64, so that one comparison tells whether it lies between 0 and another one."""
