@@ -2,8 +2,8 @@
 
 Importing Numba and making it ready takes longer than everything else that a first query needs. So a later process gets
 the code from a file, LLVM links it, and it is called by Numba's calling convention for compiled functions: the places
-of the result and of an error, then the arguments one after the other, of an array seven words (two references, size,
-bytes of an item, place of the data, length, stride). It returns 0, or -2 where the result is None.
+of the result and of an error, then the arguments one after the other, of an array two words (see `kernels.array_type`).
+It returns 0, or -2 where the result is None.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 
 _RETURNED = (0, -2)
-_ITEM_BYTES = {"Ints": 8, "Floats": 8, "Bytes": 1, "Halves": 4, "Words": 8}
 _DTYPES = {"Ints": np.int64, "Floats": np.float64, "Bytes": np.uint8, "Halves": np.int32, "Words": np.uint64}
 _WORD = ctypes.c_int64
 _PLACE = ctypes.c_void_p
-_ARRAY = (_PLACE, _PLACE, _WORD, _WORD, _PLACE, _WORD, _WORD)
+_ARRAY = (_PLACE, _WORD)
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class MachineFunction:
         self.address = int(self._library[code.symbol])
         self._symbol = code.symbol
         self._kinds = code.kinds
-        words = [part for kind in code.kinds for part in (_ARRAY if kind in _ITEM_BYTES else (_WORD,))]
+        words = [part for kind in code.kinds for part in (_ARRAY if kind in _DTYPES else (_WORD,))]
         self._function = ctypes.CFUNCTYPE(ctypes.c_int32, _PLACE, _PLACE, *words)(self.address)
 
     def __call__(self, *arguments: Any) -> int:
@@ -125,12 +124,10 @@ class MachineFunction:
         """The words of the calling convention for some arguments; see `__call__`."""
         words: list[int | None] = []
         for kind, value in zip(self._kinds, arguments, strict=True):
-            bytes_ = _ITEM_BYTES.get(kind)
-            if bytes_ is not None:
+            if kind in _DTYPES:
                 if value.dtype != _DTYPES[kind] or value.ndim != 1 or not value.flags.c_contiguous:
                     raise TypeError(f"{self._symbol}: {kind} expected, not an array of {value.dtype}")
-                n = len(value)
-                words += (None, None, n, bytes_, value.__array_interface__["data"][0], n, bytes_)
+                words += (value.__array_interface__["data"][0], len(value))
             elif kind == "int":
                 words.append(int(value))
             else:
@@ -140,7 +137,7 @@ class MachineFunction:
     @property
     def places(self) -> list[int]:
         """Where the words of each argument begin among all."""
-        widths = [len(_ARRAY) if kind in _ITEM_BYTES else 1 for kind in self._kinds]
+        widths = [len(_ARRAY) if kind in _DTYPES else 1 for kind in self._kinds]
         return [sum(widths[:number]) for number in range(len(widths))]
 
     def require_success(self, status: int) -> None:

@@ -1,6 +1,6 @@
 """One kernel called again and again with the same arrays, as for single events: without Python's work for arguments.
 
-An array is seven words of Numba's calling convention, and a kernel takes up to seven arrays. To hand these over
+An array is two words of a kernel's calling convention, and a kernel takes up to seven arrays. To hand these over
 through ctypes takes longer than a kernel takes for an event. So they stand in memory, and a few instructions that LLVM
 makes for each number of words load them from there.
 """

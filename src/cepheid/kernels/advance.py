@@ -30,7 +30,6 @@ from cepheid.kernels.hooks import (
     went_on,
     work_left,
 )
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     BUFFER_FULL,
@@ -149,8 +148,8 @@ def advance(
     stop = pool[M_STOP]
     hooks, shift, last_bin, place_field = plan[P_HOOKS], 0, 0, 0
     if GUARDED or OBSERVED:
-        shift, last_bin = plan[at(hooks + H_PLACE_SHIFT)], plan[at(hooks + H_N_BINS)] - 1
-        place_field = pool[at(pool[M_HOOKS] + A_FIELD)]
+        shift, last_bin = plan[hooks + H_PLACE_SHIFT], plan[hooks + H_N_BINS] - 1
+        place_field = pool[pool[M_HOOKS] + A_FIELD]
     while pool[M_EVENT] < stop:
         i = pool[M_EVENT]
         fit = ints[FIT_COLUMN * n + i]
@@ -258,7 +257,7 @@ def advance(
                                 gone = exact
                                 met = False
                     if met and (guarded or OBSERVED):
-                        cell = cell_at(first_cell, place - (pool[at(row + place_field)] & far), shift, last_bin)
+                        cell = cell_at(first_cell, place - (pool[row + place_field] & far), shift, last_bin)
                         met = meets(cell, guarded, pool)
                     is_pair = met
                     if met and filtered:

@@ -40,7 +40,6 @@ from cepheid.kernels.chain import (
 from cepheid.kernels.comparators import compare_ints
 from cepheid.kernels.hook_layout import A_FIELD, ALL, SOME
 from cepheid.kernels.hooks import GUARDED, cell_in, drops, group_of, meet_group, place_from
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     DONE,
@@ -87,12 +86,12 @@ def _passes(first: int, last: int, row: int, i: int, base: int, n: int, pool: In
     for test in range(first, last):
         place = chain[C_TESTS] + test * TEST_WIDTH
         a, b = i, i
-        if chain[at(place + T_A)] >= 0:
-            a = pool[at(row + chain[at(place + T_A)])] - base
-        if chain[at(place + T_B)] >= 0:
-            b = pool[at(row + chain[at(place + T_B)])] - base
-        x, y = ints[at(chain[at(place + T_A_COLUMN)] * n + a)], ints[at(chain[at(place + T_B_COLUMN)] * n + b)]
-        if not compare_ints(chain[at(place + T_COMPARATOR)], x, y):
+        if chain[place + T_A] >= 0:
+            a = pool[row + chain[place + T_A]] - base
+        if chain[place + T_B] >= 0:
+            b = pool[row + chain[place + T_B]] - base
+        x, y = ints[chain[place + T_A_COLUMN] * n + a], ints[chain[place + T_B_COLUMN] * n + b]
+        if not compare_ints(chain[place + T_COMPARATOR], x, y):
             return False
     return True
 
@@ -122,24 +121,24 @@ def _add(
         heads, n_buckets: where the heads of its list begin, and how many there are.
         i, base, n: the index of the arriving event, the number of the event at index 0, and the number of events.
     """
-    pool[at(row + EVENT)] = base + i
-    pool[at(row + PARENT)] = parent
-    pool[at(row + START)] = start
-    pool[at(row + STATE)] = chain[at(step + S_STATE)]
-    for update in range(chain[at(step + S_UPDATE_FROM)], chain[at(step + S_UPDATE_TO)]):
+    pool[row + EVENT] = base + i
+    pool[row + PARENT] = parent
+    pool[row + START] = start
+    pool[row + STATE] = chain[step + S_STATE]
+    for update in range(chain[step + S_UPDATE_FROM], chain[step + S_UPDATE_TO]):
         place = chain[C_UPDATES] + update * UPDATE_WIDTH
-        if chain[at(place + U_COLUMN)] >= 0:
-            pool[at(row + chain[at(place + U_FIELD)])] = ints[at(chain[at(place + U_COLUMN)] * n + i)]
+        if chain[place + U_COLUMN] >= 0:
+            pool[row + chain[place + U_FIELD]] = ints[chain[place + U_COLUMN] * n + i]
         else:
-            pool[at(row + chain[at(place + U_FIELD)])] = base + i
+            pool[row + chain[place + U_FIELD]] = base + i
     key = 0
-    if chain[at(step + S_ROW_KEY)] >= 0:
-        event = pool[at(row + chain[at(step + S_ROW_KEY_EVENT)])] - base
-        key = ints[at(chain[at(step + S_ROW_KEY)] * n + event)]
+    if chain[step + S_ROW_KEY] >= 0:
+        event = pool[row + chain[step + S_ROW_KEY_EVENT]] - base
+        key = ints[chain[step + S_ROW_KEY] * n + event]
     slot = heads + bucket_of(key, n_buckets)
-    pool[at(row + KEY)] = key
-    pool[at(row + NEXT)] = pool[at(slot)]
-    pool[at(slot)] = row_id
+    pool[row + KEY] = key
+    pool[row + NEXT] = pool[slot]
+    pool[slot] = row_id
 
 
 @kernel(entry=True)
@@ -170,16 +169,16 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
     code = DONE
     time, stepped = 0, False
     while i < stop:
-        fit = ints[at(FIT_COLUMN * n + i)]
+        fit = ints[FIT_COLUMN * n + i]
         if fit == 0:
             i += 1
             continue
-        time, stepped = ints[at(TIME_COLUMN * n + i)], True
+        time, stepped = ints[TIME_COLUMN * n + i], True
         # Later steps first: so no row that this event makes is walked.
         first = n_steps - 1
         last = 0
         if fit & (fit - 1) == 0:
-            first = chain[at(chain[C_NUMBERS] + fit)]
+            first = chain[chain[C_NUMBERS] + fit]
             last = first
         if resumed:
             first = pool[M_LIST]
@@ -195,28 +194,28 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                 if GUARDED and meet_group(group, i, True, plan, pool, ints) == ALL:
                     continue
                 if head - tail > mask:
-                    while tail < head and time - pool[at(rows + (tail & mask) * width + START)] > keep:
+                    while tail < head and time - pool[rows + (tail & mask) * width + START] > keep:
                         tail += 1
                     if head - tail > mask:
                         pool[M_LIST], pool[M_ROW], code = 0, NO_ROW, POOL_FULL
                         break
                 made = rows + (head & mask) * width
                 for register in range(registers, width):
-                    pool[at(made + register)] = 0
+                    pool[made + register] = 0
                 _add(head, made, NO_ROW, time, step, heads, n_buckets, i, base, n, pool, chain, ints)
                 head += 1
                 n_tried += 1
                 continue
             key = 0
-            if chain[at(step + S_EVENT_KEY)] >= 0:
-                key = ints[at(chain[at(step + S_EVENT_KEY)] * n + i)]
+            if chain[step + S_EVENT_KEY] >= 0:
+                key = ints[chain[step + S_EVENT_KEY] * n + i]
             link = heads + (e - 1) * n_buckets + bucket_of(key, n_buckets)
-            row_id = pool[at(link)]
+            row_id = pool[link]
             if resumed:
                 resumed = False
                 while row_id != pool[M_ROW]:
                     link = rows + (row_id & mask) * width + NEXT
-                    row_id = pool[at(link)]
+                    row_id = pool[link]
             group, place, far = 0, 0, 0
             if GUARDED and row_id >= tail:
                 group = group_of(e - 1, i, plan, pool, ints)
@@ -225,34 +224,34 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                     continue
                 guarded = answer == SOME
                 place, far = place_from(i, False, plan, pool, ints)
-            field, passes = chain[at(step + S_FILTER_FIELD)], chain[at(step + S_PASSES)]
-            against = ints[at(chain[at(step + S_FILTER_COLUMN)] * n + i)]
-            test_from, test_to = chain[at(step + S_TEST_FROM)], chain[at(step + S_TEST_TO)]
-            forks = chain[at(step + S_FORKS)]
+            field, passes = chain[step + S_FILTER_FIELD], chain[step + S_PASSES]
+            against = ints[chain[step + S_FILTER_COLUMN] * n + i]
+            test_from, test_to = chain[step + S_TEST_FROM], chain[step + S_TEST_TO]
+            forks = chain[step + S_FORKS]
             while row_id >= tail:
                 row = rows + (row_id & mask) * width
-                following = pool[at(row + NEXT)]
-                if time - pool[at(row + START)] > within:
+                following = pool[row + NEXT]
+                if time - pool[row + START] > within:
                     if e == 1:  # the rows of this list began one after the other: all others are older still
-                        pool[at(link)] = NO_ROW
+                        pool[link] = NO_ROW
                         break
-                    pool[at(row + NEXT)] = UNLINKED
-                    pool[at(link)] = following
+                    pool[row + NEXT] = UNLINKED
+                    pool[link] = following
                     row_id = following
                     continue
                 if (
                     GUARDED
                     and guarded
-                    and pool[at(row + KEY)] == key
-                    and drops(cell_in(group, place - (pool[at(row + place_field)] & far), plan), pool)
+                    and pool[row + KEY] == key
+                    and drops(cell_in(group, place - (pool[row + place_field] & far), plan), pool)
                 ):
                     link = row + NEXT
                     row_id = following
                     continue
-                value = pool[at(row + field)]
+                value = pool[row + field]
                 order = 1 + (value > against) - (value < against)
                 # One branch: which rows pass cannot be foreseen.
-                if (pool[at(row + KEY)] ^ key) | (((passes >> order) & 1) ^ 1):
+                if (pool[row + KEY] ^ key) | (((passes >> order) & 1) ^ 1):
                     link = row + NEXT
                     row_id = following
                     continue
@@ -266,24 +265,24 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                         code = OUTPUT_FULL
                         break
                     put = entries + e
-                    out[at(put)] = base + i
+                    out[put] = base + i
                     taken = row
                     while put > entries:
                         put -= 1
-                        out[at(put)] = pool[at(taken + EVENT)]
-                        taken = rows + (pool[at(taken + PARENT)] & mask) * width
+                        out[put] = pool[taken + EVENT]
+                        taken = rows + (pool[taken + PARENT] & mask) * width
                     entries += n_steps
                 else:
                     if head - tail > mask:
-                        while tail < head and time - pool[at(rows + (tail & mask) * width + START)] > keep:
+                        while tail < head and time - pool[rows + (tail & mask) * width + START] > keep:
                             tail += 1
                         if head - tail > mask:
                             code = POOL_FULL
                             break
                     made = rows + (head & mask) * width
                     for register in range(registers, width):
-                        pool[at(made + register)] = pool[at(row + register)]
-                    start = pool[at(row + START)]
+                        pool[made + register] = pool[row + register]
+                    start = pool[row + START]
                     _add(
                         head, made, row_id, start, step, heads + e * n_buckets, n_buckets, i, base, n, pool, chain, ints
                     )
@@ -291,8 +290,8 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
                 if forks:
                     link = row + NEXT
                 else:
-                    pool[at(row + NEXT)] = UNLINKED
-                    pool[at(link)] = following
+                    pool[row + NEXT] = UNLINKED
+                    pool[link] = following
                 row_id = following
             if code != DONE:
                 pool[M_LIST], pool[M_ROW] = e, row_id
@@ -303,7 +302,7 @@ def advance_chain(plan: Ints, chain: Ints, pool: Ints, ints: Ints, out: Ints) ->
         i += 1
     if stepped:
         # What is too old leaves the ring when there is no room, and here.
-        while tail < head and time - pool[at(rows + (tail & mask) * width + START)] > keep:
+        while tail < head and time - pool[rows + (tail & mask) * width + START] > keep:
             tail += 1
     if code == DONE:
         pool[M_ROW] = NO_ROW

@@ -10,7 +10,6 @@ a later event of the block has made is told by that event.
 
 from __future__ import annotations
 
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.keyed import (
     A_ADDRESS,
@@ -95,16 +94,16 @@ def _passes(work: Ints, candidate: int, made_by: int, event: int, oldest: int, a
         oldest: the earliest time of a first event.
         against, passes: the value of the event, and how that of the partial match may compare with it.
     """
-    value = work[at(candidate + E_VALUE)]
+    value = work[candidate + E_VALUE]
     order = 1 + int(value > against) - int(value < against)
-    alive = int(work[at(candidate + E_START)] >= oldest) & int(work[at(candidate + made_by)] < event)
+    alive = int(work[candidate + E_START] >= oldest) & int(work[candidate + made_by] < event)
     return alive & (passes >> order)
 
 
 @kernel(inline=True)
 def _use_up(work: Ints, candidate: int, passed: int) -> None:
     """Nothing extends a partial match any more, if ``passed`` is 1."""
-    work[at(candidate + E_START)] = (work[at(candidate + E_START)] & (passed - 1)) | (DEAD & -passed)
+    work[candidate + E_START] = (work[candidate + E_START] & (passed - 1)) | (DEAD & -passed)
 
 
 @kernel()
@@ -112,8 +111,8 @@ def _fitting(fits: Bytes, work: Ints, elements: int, begin: int, end: int) -> in
     """Note which events of a block fit one of some elements; returns how many."""
     taken, n = work[W_TAKEN], 0
     for event in range(begin, end):
-        work[at(taken + n)] = event
-        n += int(int(fits[at(event)]) & elements != 0)
+        work[taken + n] = event
+        n += int(int(fits[event]) & elements != 0)
     return n
 
 
@@ -125,22 +124,22 @@ def _begun(keyed: Ints, columns: Ints, work: Ints, number: int, n: int, useless:
     key_bytes, keys = columns[KEY * COLUMN_WIDTH + A_BYTES], columns[KEY * COLUMN_WIDTH + A_ADDRESS]
     times = columns[TIME * COLUMN_WIDTH + A_ADDRESS]
     of = keyed[keyed[G_STEPS] + S_VALUE] * COLUMN_WIDTH
-    values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
+    values, value_bytes = columns[of + A_ADDRESS], columns[of + A_BYTES]
     taken, lists, least = work[W_TAKEN], work[W_LISTS], work[W_LEAST]
     while number < n:
-        i = work[at(taken + number)]
+        i = work[taken + number]
         waiting = lists
         if key_bytes:
             waiting += (_loaded(keys, key_bytes, i) - least) * stride
-        if work[at(waiting + L_LAST)] + width > work[at(waiting + L_LIMIT)] and not made_room(
+        if work[waiting + L_LAST] + width > work[waiting + L_LIMIT] and not made_room(
             work, waiting, width, width, useless
         ):
             return number
-        target = work[at(waiting + L_LAST)]
-        work[at(target + E_START)] = load_int64(times, i)
-        work[at(target + E_VALUE)] = _loaded(values, value_bytes, i)
-        work[at(target + E_EVENTS)] = i
-        work[at(waiting + L_LAST)] = target + width
+        target = work[waiting + L_LAST]
+        work[target + E_START] = load_int64(times, i)
+        work[target + E_VALUE] = _loaded(values, value_bytes, i)
+        work[target + E_EVENTS] = i
+        work[waiting + L_LAST] = target + width
         number += 1
     return number
 
@@ -160,45 +159,45 @@ def _awaited(keyed: Ints, fits: Bytes, columns: Ints, work: Ints, step: int, n: 
     key_bytes, keys = columns[KEY * COLUMN_WIDTH + A_BYTES], columns[KEY * COLUMN_WIDTH + A_ADDRESS]
     times = columns[TIME * COLUMN_WIDTH + A_ADDRESS]
     place = keyed[G_STEPS] + step * STEP_WIDTH
-    of = keyed[at(place + S_AGAINST)] * COLUMN_WIDTH
-    against, against_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
-    of = keyed[at(place + S_VALUE)] * COLUMN_WIDTH
-    values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
+    of = keyed[place + S_AGAINST] * COLUMN_WIDTH
+    against, against_bytes = columns[of + A_ADDRESS], columns[of + A_BYTES]
+    of = keyed[place + S_VALUE] * COLUMN_WIDTH
+    values, value_bytes = columns[of + A_ADDRESS], columns[of + A_BYTES]
     taken, note, least = work[W_TAKEN], work[W_NOTES], work[W_LEAST]
     lists = work[W_LISTS] + (step - 1) * LIST_WIDTH
-    gap, made_by = keyed[at(place + S_GAP)], E_EVENTS + step - 1
+    gap, made_by = keyed[place + S_GAP], E_EVENTS + step - 1
     for number in range(n):
-        i = work[at(taken + number)]
+        i = work[taken + number]
         time = load_int64(times, i)
         oldest = time - within if time > first_time else INT_MIN + 1
         waiting = lists
         if key_bytes:
             waiting += (_loaded(keys, key_bytes, i) - least) * stride
-        first, last = work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)]
-        first += width * (int(first < last) & int(work[at(first + E_START)] < oldest))
-        first += width * (int(first < last) & int(work[at(first + E_START)] < oldest))
+        first, last = work[waiting + L_FIRST], work[waiting + L_LAST]
+        first += width * (int(first < last) & int(work[first + E_START] < oldest))
+        first += width * (int(first < last) & int(work[first + E_START] < oldest))
         n_words = last - first
-        while n_words > FEW * width and work[at(first + E_START)] < oldest:
+        while n_words > FEW * width and work[first + E_START] < oldest:
             first += width
             n_words -= width
-        work[at(waiting + L_FIRST)] = first
-        work[at(note + N_EVENT)] = i
-        work[at(note + N_FIRST)] = first
-        work[at(note + N_LAST)] = last
-        work[at(note + N_OLDEST)] = oldest
-        work[at(note + N_AGAINST)] = _loaded(against, against_bytes, i)
-        work[at(note + N_LIST)] = waiting + LIST_WIDTH
-        work[at(note + N_VALUE)] = _loaded(values, value_bytes, i)
+        work[waiting + L_FIRST] = first
+        work[note + N_EVENT] = i
+        work[note + N_FIRST] = first
+        work[note + N_LAST] = last
+        work[note + N_OLDEST] = oldest
+        work[note + N_AGAINST] = _loaded(against, against_bytes, i)
+        work[note + N_LIST] = waiting + LIST_WIDTH
+        work[note + N_VALUE] = _loaded(values, value_bytes, i)
         awaited = int(first < last)
         if GAPS:
-            fit = int(fits[at(i)])
+            fit = int(fits[i])
             awaited &= fit >> step
             if fit & gap != 0:
-                if first < last and work[at(last - width + made_by)] < i:
+                if first < last and work[last - width + made_by] < i:
                     first = last
-                while first < last and work[at(first + made_by)] < i:
+                while first < last and work[first + made_by] < i:
                     first += width
-                work[at(waiting + L_FIRST)] = first
+                work[waiting + L_FIRST] = first
         note += NOTE_WIDTH * awaited
     return (note - work[W_NOTES]) // NOTE_WIDTH
 
@@ -209,23 +208,23 @@ def _extended(keyed: Ints, columns: Ints, work: Ints, step: int, number: int, n:
     n_steps = _n_steps(keyed)
     width = E_EVENTS + n_steps - 1
     place = keyed[G_STEPS] + step * STEP_WIDTH
-    passes, forks = keyed[at(place + S_PASSES)], keyed[at(place + S_FORKS)]
-    own = keyed[at(place + S_VALUE_STEP)] == step
-    source = E_EVENTS + keyed[at(place + S_VALUE_STEP)]
-    of = keyed[at(place + S_VALUE)] * COLUMN_WIDTH
-    values, value_bytes = columns[at(of + A_ADDRESS)], columns[at(of + A_BYTES)]
+    passes, forks = keyed[place + S_PASSES], keyed[place + S_FORKS]
+    own = keyed[place + S_VALUE_STEP] == step
+    source = E_EVENTS + keyed[place + S_VALUE_STEP]
+    of = keyed[place + S_VALUE] * COLUMN_WIDTH
+    values, value_bytes = columns[of + A_ADDRESS], columns[of + A_BYTES]
     notes, made_by, n_words = work[W_NOTES], E_EVENTS + step - 1, 0
     while number < n:
         note = notes + number * NOTE_WIDTH
-        candidate, last, waiting = work[at(note + N_FIRST)], work[at(note + N_LAST)], work[at(note + N_LIST)]
-        event, oldest = work[at(note + N_EVENT)], work[at(note + N_OLDEST)]
-        against, value = work[at(note + N_AGAINST)], work[at(note + N_VALUE)]
+        candidate, last, waiting = work[note + N_FIRST], work[note + N_LAST], work[note + N_LIST]
+        event, oldest = work[note + N_EVENT], work[note + N_OLDEST]
+        against, value = work[note + N_AGAINST], work[note + N_VALUE]
         needed = last - candidate + width
-        if work[at(waiting + L_LAST)] + needed > work[at(waiting + L_LIMIT)] and not made_room(
+        if work[waiting + L_LAST] + needed > work[waiting + L_LIMIT] and not made_room(
             work, waiting, needed, width, useless
         ):
             break
-        target = work[at(waiting + L_LAST)]
+        target = work[waiting + L_LAST]
         n_words -= target
         while candidate < last:
             for _ in range(AT_ONCE):
@@ -235,16 +234,16 @@ def _extended(keyed: Ints, columns: Ints, work: Ints, step: int, number: int, n:
                     copy_words(work, target, work, candidate, width)
                 else:
                     for word in range(width):
-                        work[at(target + word)] = work[at(candidate + word)]
-                work[at(target + made_by + 1)] = event
+                        work[target + word] = work[candidate + word]
+                work[target + made_by + 1] = event
                 if not own and passed:
-                    value = _loaded(values, value_bytes, work[at(target + source)])
-                work[at(target + E_VALUE)] = value
+                    value = _loaded(values, value_bytes, work[target + source])
+                work[target + E_VALUE] = value
                 target += passed * width
                 if not forks:
                     _use_up(work, candidate, passed)
                 candidate += width
-        work[at(waiting + L_LAST)] = target
+        work[waiting + L_LAST] = target
         n_words += target
         number += 1
     work[W_N_CREATED] += n_words // width
@@ -258,12 +257,12 @@ def _matched(keyed: Ints, work: Ints, out: Ints, number: int, n: int) -> int:
     n_steps = _n_steps(keyed)
     width = E_EVENTS + n_steps - 1
     place = keyed[G_STEPS] + (n_steps - 1) * STEP_WIDTH
-    passes, forks = keyed[at(place + S_PASSES)], keyed[at(place + S_FORKS)]
+    passes, forks = keyed[place + S_PASSES], keyed[place + S_FORKS]
     notes, made_by, entries = work[W_NOTES], E_EVENTS + n_steps - 2, work[W_N_ENTRIES]
     while number < n:
         note = notes + number * NOTE_WIDTH
-        candidate, last = work[at(note + N_FIRST)], work[at(note + N_LAST)]
-        event, oldest, against = work[at(note + N_EVENT)], work[at(note + N_OLDEST)], work[at(note + N_AGAINST)]
+        candidate, last = work[note + N_FIRST], work[note + N_LAST]
+        event, oldest, against = work[note + N_EVENT], work[note + N_OLDEST], work[note + N_AGAINST]
         # A match is no longer than a partial match.
         if entries + last - candidate + width > len(out):
             break
@@ -274,8 +273,8 @@ def _matched(keyed: Ints, work: Ints, out: Ints, number: int, n: int) -> int:
                     copy_words(out, entries, work, candidate + E_EVENTS, n_steps - 1)
                 else:
                     for word in range(n_steps - 1):
-                        out[at(entries + word)] = work[at(candidate + E_EVENTS + word)]
-                out[at(entries + n_steps - 1)] = event
+                        out[entries + word] = work[candidate + E_EVENTS + word]
+                out[entries + n_steps - 1] = event
                 entries += passed * n_steps
                 if not forks:
                     _use_up(work, candidate, passed)
@@ -312,7 +311,7 @@ def advance_keyed(keyed: Ints, fits: Bytes, columns: Ints, work: Ints, out: Ints
             if n_noted < 0:
                 elements = 1 << step
                 if GAPS:
-                    elements |= keyed[at(keyed[G_STEPS] + step * STEP_WIDTH + S_GAP)]
+                    elements |= keyed[keyed[G_STEPS] + step * STEP_WIDTH + S_GAP]
                 n_noted = _fitting(fits, work, elements, begin, min(len(fits), begin + BLOCK))
                 if step > 0:
                     n_noted = _awaited(keyed, fits, columns, work, step, n_noted)

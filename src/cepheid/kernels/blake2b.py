@@ -18,9 +18,9 @@ from cepheid.kernels.digest_table import (
     STATE,
     VECTOR,
 )
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import Bytes, Ints, Words
+from cepheid.kernels.words import unsigned
 
 # Numba makes a float of a signed and an unsigned number: all of these are unsigned.
 _ZERO, _ONE, _3, _4, _5, _7, _15, _16 = cast(list[int], [np.uint64(n) for n in (0, 1, 3, 4, 5, 7, 15, 16)])
@@ -50,17 +50,19 @@ def compress(tables: Words, work: Words) -> None:
     v4, v5, v6, v7 = work[h + 4], work[h + 5], work[h + 6], work[h + 7]
     v8, v9, v10, v11 = tables[0], tables[1], tables[2], tables[3]
     v12, v13, v14, v15 = tables[4] ^ work[COUNTED], tables[5], tables[6] ^ work[LAST], tables[7]
-    m = at(MESSAGE)
+    m = unsigned(MESSAGE)
     for number in range(N_ROUNDS):
-        s = at(SIGMA + BLOCK_WORDS * number)
-        v0, v4, v8, v12 = mixed(v0, v4, v8, v12, work[m + tables[s]], work[m + tables[s + at(1)]])
-        v1, v5, v9, v13 = mixed(v1, v5, v9, v13, work[m + tables[s + at(2)]], work[m + tables[s + at(3)]])
-        v2, v6, v10, v14 = mixed(v2, v6, v10, v14, work[m + tables[s + at(4)]], work[m + tables[s + at(5)]])
-        v3, v7, v11, v15 = mixed(v3, v7, v11, v15, work[m + tables[s + at(6)]], work[m + tables[s + at(7)]])
-        v0, v5, v10, v15 = mixed(v0, v5, v10, v15, work[m + tables[s + at(8)]], work[m + tables[s + at(9)]])
-        v1, v6, v11, v12 = mixed(v1, v6, v11, v12, work[m + tables[s + at(10)]], work[m + tables[s + at(11)]])
-        v2, v7, v8, v13 = mixed(v2, v7, v8, v13, work[m + tables[s + at(12)]], work[m + tables[s + at(13)]])
-        v3, v4, v9, v14 = mixed(v3, v4, v9, v14, work[m + tables[s + at(14)]], work[m + tables[s + at(15)]])
+        s = unsigned(SIGMA + BLOCK_WORDS * number)
+        v0, v4, v8, v12 = mixed(v0, v4, v8, v12, work[m + tables[s]], work[m + tables[s + unsigned(1)]])
+        v1, v5, v9, v13 = mixed(v1, v5, v9, v13, work[m + tables[s + unsigned(2)]], work[m + tables[s + unsigned(3)]])
+        v2, v6, v10, v14 = mixed(v2, v6, v10, v14, work[m + tables[s + unsigned(4)]], work[m + tables[s + unsigned(5)]])
+        v3, v7, v11, v15 = mixed(v3, v7, v11, v15, work[m + tables[s + unsigned(6)]], work[m + tables[s + unsigned(7)]])
+        v0, v5, v10, v15 = mixed(v0, v5, v10, v15, work[m + tables[s + unsigned(8)]], work[m + tables[s + unsigned(9)]])
+        v1, v6, v11, v12 = mixed(
+            v1, v6, v11, v12, work[m + tables[s + unsigned(10)]], work[m + tables[s + unsigned(11)]]
+        )
+        v2, v7, v8, v13 = mixed(v2, v7, v8, v13, work[m + tables[s + unsigned(12)]], work[m + tables[s + unsigned(13)]])
+        v3, v4, v9, v14 = mixed(v3, v4, v9, v14, work[m + tables[s + unsigned(14)]], work[m + tables[s + unsigned(15)]])
     work[h] ^= v0 ^ v8
     work[h + 1] ^= v1 ^ v9
     work[h + 2] ^= v2 ^ v10
@@ -90,38 +92,38 @@ def hex_digests(
         The number of messages.
     """
     for j in range(8):
-        work[at(STATE + j)] = tables[at(VECTOR + j)]
+        work[STATE + j] = tables[VECTOR + j]
     work[STATE] ^= _PARAMETERS
     work[LAST] = _ZERO
-    n_blocks = at(n_prefix) >> _7
+    n_blocks = unsigned(n_prefix) >> _7
     for block in range(n_blocks):
         for j in range(BLOCK_WORDS):
-            work[at(MESSAGE + j)] = prefix[at(BLOCK_WORDS) * at(block) + at(j)]
-        work[COUNTED] = (at(block) + _ONE) * _128
+            work[MESSAGE + j] = prefix[unsigned(BLOCK_WORDS) * unsigned(block) + unsigned(j)]
+        work[COUNTED] = (unsigned(block) + _ONE) * _128
         compress(tables, work)
     for j in range(8):
-        work[at(KEPT + j)] = work[at(STATE + j)]
+        work[KEPT + j] = work[STATE + j]
     # What is left of the prefix: whole words, and a part of one into which the first bytes of a message go.
     tail = n_blocks << _4
-    n_tail = (at(n_prefix) & _127) >> _3
-    shift = (at(n_prefix) & _7) << _3
+    n_tail = (unsigned(n_prefix) & _127) >> _3
+    shift = (unsigned(n_prefix) & _7) << _3
     for i in range(len(ends) - 1):
         for j in range(8):
-            work[at(STATE + j)] = work[at(KEPT + j)]
+            work[STATE + j] = work[KEPT + j]
         for j in range(n_tail):
-            work[at(MESSAGE) + at(j)] = prefix[tail + at(j)]
+            work[unsigned(MESSAGE) + unsigned(j)] = prefix[tail + unsigned(j)]
         part = prefix[tail + n_tail] if shift != _ZERO else _ZERO
         filled, counted = n_tail, n_blocks << _7
         work[LAST] = _ZERO
-        end = at(ends[at(i + 1)])
-        for place in range(at(ends[at(i)]), end):
+        end = unsigned(ends[i + 1])
+        for place in range(unsigned(ends[i]), end):
             if filled == _16:
                 counted += _128
                 work[COUNTED] = counted
                 compress(tables, work)
                 filled = _ZERO
-            word = words[at(place)]
-            work[at(MESSAGE) + filled] = part | (word << shift)
+            word = words[place]
+            work[unsigned(MESSAGE) + filled] = part | (word << shift)
             filled += _ONE
             # Shifting a word by all its 64 bits at once is not defined.
             part = (word >> _ONE) >> (_63 - shift)
@@ -131,19 +133,19 @@ def hex_digests(
                 work[COUNTED] = counted
                 compress(tables, work)
                 filled = _ZERO
-            work[at(MESSAGE) + filled] = part
+            work[unsigned(MESSAGE) + filled] = part
             filled += _ONE
         while filled < _16:
-            work[at(MESSAGE) + filled] = _ZERO
+            work[unsigned(MESSAGE) + filled] = _ZERO
             filled += _ONE
-        work[COUNTED] = at(n_prefix) + ((end - at(ends[at(i)])) << _3)
+        work[COUNTED] = unsigned(n_prefix) + ((end - unsigned(ends[i])) << _3)
         work[LAST] = _ALL
         compress(tables, work)
-        text = at(i) << _5
+        text = unsigned(i) << _5
         for byte in range(DIGEST_BYTES):
-            value = work[at(STATE) + (at(byte) >> _3)] >> ((at(byte) & _7) << _3)
+            value = work[unsigned(STATE) + (unsigned(byte) >> _3)] >> ((unsigned(byte) & _7) << _3)
             high, low = (value >> _4) & _15, value & _15
-            texts[text] = high + _48 + _39 * at(high > _9)
-            texts[text + _ONE] = low + _48 + _39 * at(low > _9)
+            texts[text] = high + _48 + _39 * unsigned(high > _9)
+            texts[text + _ONE] = low + _48 + _39 * unsigned(low > _9)
             text += _ONE + _ONE
     return len(ends) - 1

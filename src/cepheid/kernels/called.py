@@ -15,12 +15,13 @@ class Called(types.Callable):
     """A word that is the address of a compiled function of a known signature.
 
     Numba's own type for functions as values brings its callers the means to raise errors in Python, which machine code
-    that is loaded without Numba would miss.
+    that is loaded without Numba would miss. The name tells types apart; it is a part of the symbol of every kernel that
+    takes one.
     """
 
-    def __init__(self, result: Any, *arguments: Any) -> None:
+    def __init__(self, name: str, result: Any, *arguments: Any) -> None:
         self._signature = signature(result, *arguments, recvr=self)
-        super().__init__(name=f"Called({result}, {', '.join(str(a) for a in arguments)})")
+        super().__init__(name=name)
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """The one signature; arguments are converted to its types."""

@@ -92,7 +92,6 @@ from cepheid.kernels.closing_layout import (
     WIDTH,
     WINDOW,
 )
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import Ints
 
@@ -101,20 +100,20 @@ from cepheid.kernels.layout import Ints
 def _rule_at(source: int, end: int, state: Ints, sources: Ints, edges: Ints, waits: Ints) -> int:
     """When a window may be closed by what was learned of one source, if nothing comes from it; UNKNOWN to ask."""
     fields = source * SOURCE_FIELDS
-    last = sources[at(fields + LAST)]
-    if sources[at(fields + AFTER_END)] != NEVER:
-        return end + sources[at(fields + AFTER_END)]
+    last = sources[fields + LAST]
+    if sources[fields + AFTER_END] != NEVER:
+        return end + sources[fields + AFTER_END]
     ahead = end - last  # α of the paper
     if ahead < 0:
         return BEFORE
-    n_edges = sources[at(fields + N_EDGES)]
+    n_edges = sources[fields + N_EDGES]
     if n_edges == 0 or state[KIND] == BY_EVENT:
-        return last + sources[at(fields + GIVE_UP)]
+        return last + sources[fields + GIVE_UP]
     begin = source * state[WIDTH]
     low, high = 0, n_edges  # the edges before `low` are not after α
     while low < high:
         middle = (low + high) // 2
-        if edges[at(begin + middle)] <= ahead:
+        if edges[begin + middle] <= ahead:
             low = middle + 1
         else:
             high = middle
@@ -122,7 +121,7 @@ def _rule_at(source: int, end: int, state: Ints, sources: Ints, edges: Ints, wai
     state[N_SUMMED] += low
     if low == 0:
         return BEFORE
-    wait = waits[at(begin + low - 1)]
+    wait = waits[begin + low - 1]
     if wait == UNKNOWN:
         state[ASKED], state[ASKED_EDGE] = source, low - 1
         return UNKNOWN
@@ -135,8 +134,8 @@ def _look(end: int, state: Ints, sources: Ints, edges: Ints, waits: Ints) -> int
     rule, certain, given_up, heard, silent, deciding = BEFORE, BEFORE, BEFORE, NEVER, BEFORE, -1
     for source in range(state[N_SOURCES]):
         fields = source * SOURCE_FIELDS
-        last = sources[at(fields + LAST)]
-        if last == BEFORE or last + sources[at(fields + GIVE_UP)] < end - state[SLIDE] + 1:
+        last = sources[fields + LAST]
+        if last == BEFORE or last + sources[fields + GIVE_UP] < end - state[SLIDE] + 1:
             continue  # it was given up before the window began
         own = _rule_at(source, end, state, sources, edges, waits)
         if own == UNKNOWN:
@@ -144,14 +143,14 @@ def _look(end: int, state: Ints, sources: Ints, edges: Ints, waits: Ints) -> int
         if own > rule or deciding < 0:
             deciding = source
         rule = max(rule, own)
-        quiet = last + sources[at(fields + HORIZON)]
+        quiet = last + sources[fields + HORIZON]
         silent = max(silent, quiet)
-        if sources[at(fields + AFTER_END)] != NEVER:
-            certain = max(certain, end + sources[at(fields + SURE_END)])
-            heard = min(heard, state[NOW] - sources[at(fields + SURE_END)])
+        if sources[fields + AFTER_END] != NEVER:
+            certain = max(certain, end + sources[fields + SURE_END])
+            heard = min(heard, state[NOW] - sources[fields + SURE_END])
             continue
         if end >= last:
-            given_up = max(given_up, last + sources[at(fields + GIVE_UP)])
+            given_up = max(given_up, last + sources[fields + GIVE_UP])
         if state[NOW] <= quiet:
             heard = min(heard, last)
     state[RULE_AT], state[CERTAIN_AT], state[GIVEN_UP_AT] = rule, max(certain, given_up), given_up
@@ -185,9 +184,9 @@ def _mean_delay(state: Ints, sources: Ints) -> int:
     greatest = 0
     for source in range(state[N_SOURCES]):
         fields = source * SOURCE_FIELDS
-        n = sources[at(fields + N_DELAYS)]
+        n = sources[fields + N_DELAYS]
         if n > 0:
-            greatest = max(greatest, (2 * sources[at(fields + DELAYS)] + n) // (2 * n))
+            greatest = max(greatest, (2 * sources[fields + DELAYS] + n) // (2 * n))
     return greatest
 
 
@@ -202,29 +201,29 @@ def _write(n: int, when: int, every: int, reason: int, state: Ints, sources: Int
         reason == BY_EVENTS
         and state[N_OUT] > 0
         and state[RECORDS] == 0
-        and out[at(row + O_REASON)] == BY_EVENTS
-        and out[at(row + O_AT)] == when
-        and out[at(row + O_EVERY)] == 0
-        and out[at(row + O_WINDOW)] + out[at(row + O_COUNT)] == window
+        and out[row + O_REASON] == BY_EVENTS
+        and out[row + O_AT] == when
+        and out[row + O_EVERY] == 0
+        and out[row + O_WINDOW] + out[row + O_COUNT] == window
     )
     if joins:
-        out[at(row + O_COUNT)] += n
+        out[row + O_COUNT] += n
     else:
         if (state[N_OUT] + 1) * OUT_FIELDS > len(out):
             return OUT_FULL
         row += OUT_FIELDS
         source = state[DECIDING]
-        out[at(row + O_WINDOW)] = window
-        out[at(row + O_COUNT)] = n
-        out[at(row + O_AT)] = when
-        out[at(row + O_EVERY)] = every
-        out[at(row + O_REASON)] = reason
-        out[at(row + O_SOURCE)] = source
-        out[at(row + O_LAST)] = BEFORE if source < 0 else sources[at(source * SOURCE_FIELDS + LAST)]
+        out[row + O_WINDOW] = window
+        out[row + O_COUNT] = n
+        out[row + O_AT] = when
+        out[row + O_EVERY] = every
+        out[row + O_REASON] = reason
+        out[row + O_SOURCE] = source
+        out[row + O_LAST] = BEFORE if source < 0 else sources[source * SOURCE_FIELDS + LAST]
         if state[RECORDS] == 1:
             begin = state[N_OUT] * state[N_SOURCES]
             for number in range(state[N_SOURCES]):
-                lasts[at(begin + number)] = sources[at(number * SOURCE_FIELDS + LAST)]
+                lasts[begin + number] = sources[number * SOURCE_FIELDS + LAST]
         state[N_OUT] += 1
     state[WINDOW] = window + n
     state[N_CLOSED] += n
@@ -288,7 +287,7 @@ def _close_until(
             return code
         if reason == SPENT:
             size = len(missed) // 2
-            missed[at(size + (window & (size - 1)))] = window
+            missed[size + (window & (size - 1))] = window
 
 
 @kernel()
@@ -307,10 +306,10 @@ def _count_missed(generated: int, state: Ints, missed: Ints) -> int:
     n = 0
     for window in range(first, last + 1):
         slot = window & (size - 1)
-        if missed[at(slot)] != window:
-            missed[at(slot)] = window
+        if missed[slot] != window:
+            missed[slot] = window
             n += 1
-            if missed[at(size + slot)] != window:
+            if missed[size + slot] != window:
                 state[SURPLUS] += STEP
     state[N_MISSED] += n
     return n
@@ -323,18 +322,18 @@ def _take(source: int, generated: int, received: int, state: Ints, sources: Ints
     if state[WINDOW] == BEFORE:
         state[FIRST] = state[WINDOW] = -((state[PHASE] - generated) // state[SLIDE])
     n_missed = _count_missed(generated, state, missed)
-    if generated > sources[at(fields + LAST)]:
-        sources[at(fields + LAST)] = generated
+    if generated > sources[fields + LAST]:
+        sources[fields + LAST] = generated
         state[STALE] = 1
-    sources[at(fields + DELAYS)] += received - generated
-    sources[at(fields + N_DELAYS)] += 1
-    sources[at(fields + COUNT)] += 1
-    if n_missed > 0 and (sources[at(fields + N_EDGES)] > 0 or sources[at(fields + AFTER_END)] != NEVER):
+    sources[fields + DELAYS] += received - generated
+    sources[fields + N_DELAYS] += 1
+    sources[fields + COUNT] += 1
+    if n_missed > 0 and (sources[fields + N_EDGES] > 0 or sources[fields + AFTER_END] != NEVER):
         if state[GUARD] == GUARD_BUDGET and state[SURPLUS] > state[ALARM]:
             return ASK_RESET
         if state[GUARD] == GUARD_PAPER and _is_held_back(0, state):
             return ASK_RESET
-    if sources[at(fields + COUNT)] >= sources[at(fields + ASK_AFTER)]:
+    if sources[fields + COUNT] >= sources[fields + ASK_AFTER]:
         state[ASKED] = source
         return ASK_LEARN
     return DONE
@@ -372,7 +371,7 @@ def close_windows(
     n = state[N_EVENTS]
     while state[AT] < n:
         i = state[AT]
-        received = max(events[at(2 * n + i)], state[NOW])
+        received = max(events[2 * n + i], state[NOW])
         if state[STAGE] == 0:
             code = _close_until(received - 1, state, sources, edges, waits, missed, out, lasts)
             if code != DONE:
@@ -383,10 +382,10 @@ def close_windows(
                 state[NOW] = received
             state[STAGE] = 2
             state[N_DONE] += 1
-            code = _take(events[at(i)], events[at(n + i)], events[at(2 * n + i)], state, sources, missed)
+            code = _take(events[i], events[n + i], events[2 * n + i], state, sources, missed)
             if code != DONE:
                 return code
-        if i + 1 < n and max(events[at(2 * n + i + 1)], received) == received:
+        if i + 1 < n and max(events[2 * n + i + 1], received) == received:
             state[AT], state[STAGE] = i + 1, 1  # windows are closed when all events of this time are there
             continue
         code = _close_until(received, state, sources, edges, waits, missed, out, lasts)

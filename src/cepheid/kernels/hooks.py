@@ -49,7 +49,6 @@ from cepheid.kernels.hook_layout import (
     SOME,
     WENT_ON,
 )
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     FIRST_COLUMN,
@@ -85,19 +84,19 @@ def record_of(cell: int, pool: Ints) -> int:
 @kernel(macro=True)
 def is_apart(record: int, pool: Ints) -> bool:
     """Whether the pairs of a cell are kept apart, by its record."""
-    return pool[at(record + C_UTILITY)] <= pool[pool[M_HOOKS] + A_THRESHOLD]
+    return pool[record + C_UTILITY] <= pool[pool[M_HOOKS] + A_THRESHOLD]
 
 
 @kernel(macro=True)
 def count_cell(field: int, cell: int, pool: Ints) -> None:
     """Add one to a number of a cell."""
-    pool[at(record_of(cell, pool) + field)] += 1
+    pool[record_of(cell, pool) + field] += 1
 
 
 @kernel(macro=True)
 def count_state(field: int, state: int, pool: Ints) -> None:
     """Add one to a number of a state."""
-    pool[at(pool[M_HOOKS] + pool[pool[M_HOOKS] + A_STATES] + (state << RECORD_SHIFT) + field)] += 1
+    pool[pool[M_HOOKS] + pool[pool[M_HOOKS] + A_STATES] + (state << RECORD_SHIFT) + field] += 1
 
 
 @kernel(macro=True)
@@ -109,26 +108,26 @@ def may_drop(pool: Ints) -> bool:
 @kernel(inline=True)
 def first_group_of(i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
     """The first group of the type of the event at index ``i``; that of each state follows by its number."""
-    number = ints[at((FIRST_COLUMN + plan[at(plan[P_HOOKS] + H_TYPE)]) * pool[M_N_EVENTS] + i)]
-    return number * plan[at(plan[P_HOOKS] + H_N_STATES)]
+    number = ints[(FIRST_COLUMN + plan[plan[P_HOOKS] + H_TYPE]) * pool[M_N_EVENTS] + i]
+    return number * plan[plan[P_HOOKS] + H_N_STATES]
 
 
 @kernel(inline=True)
 def place_of(i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
     """The place of the event at index ``i``, in its window or its partition."""
-    return ints[at((FIRST_COLUMN + plan[at(plan[P_HOOKS] + H_PLACE)]) * pool[M_N_EVENTS] + i)]
+    return ints[(FIRST_COLUMN + plan[plan[P_HOOKS] + H_PLACE]) * pool[M_N_EVENTS] + i]
 
 
 @kernel(inline=True)
 def group_of(k: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> int:
     """The group of the event at index ``i`` and the rows of list ``k``, or its starts."""
-    return first_group_of(i, plan, pool, ints) + plan[at(plan[P_HOOKS] + H_LIST_STATES + k)]
+    return first_group_of(i, plan, pool, ints) + plan[plan[P_HOOKS] + H_LIST_STATES + k]
 
 
 @kernel(inline=True)
 def state_of(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
     """The state of a row; that of none where ``row_id`` is negative."""
-    return pool[at(row + STATE)] & STATE_MASK if row_id >= 0 else plan[at(plan[P_HOOKS] + H_N_STATES)] - 1
+    return pool[row + STATE] & STATE_MASK if row_id >= 0 else plan[plan[P_HOOKS] + H_N_STATES] - 1
 
 
 @kernel(inline=True)
@@ -138,7 +137,7 @@ def place_from(i: int, starting: bool, plan: Ints, pool: Ints, ints: Ints) -> tu
     Returns:
         The place of a row's first event is to be taken off the first number, as far as the second one, a mask, lets it.
     """
-    if plan[at(plan[P_HOOKS] + H_FIRST)] < 0:
+    if plan[plan[P_HOOKS] + H_FIRST] < 0:
         return place_of(i, plan, pool, ints), 0
     return (0, 0) if starting else (place_of(i, plan, pool, ints) + BELOW_PLACE, -1)
 
@@ -152,8 +151,8 @@ def cell_at(first: int, place: int, shift: int, last_bin: int) -> int:
 @kernel(inline=True)
 def cell_in(group: int, place: int, plan: Ints) -> int:
     """The same, by the number of the group."""
-    n_bins = plan[at(plan[P_HOOKS] + H_N_BINS)]
-    return cell_at(group * n_bins, place, plan[at(plan[P_HOOKS] + H_PLACE_SHIFT)], n_bins - 1)
+    n_bins = plan[plan[P_HOOKS] + H_N_BINS]
+    return cell_at(group * n_bins, place, plan[plan[P_HOOKS] + H_PLACE_SHIFT], n_bins - 1)
 
 
 @kernel(inline=True)
@@ -161,7 +160,7 @@ def cell_of(state: int, starting: bool, row: int, i: int, plan: Ints, pool: Ints
     """The cell of the event at index ``i`` and the row at ``row``, which is in a state; or of a start."""
     place, far = place_from(i, starting, plan, pool, ints)
     if far:
-        place -= pool[at(row + pool[at(pool[M_HOOKS] + A_FIELD)])]
+        place -= pool[row + pool[pool[M_HOOKS] + A_FIELD]]
     return cell_in(first_group_of(i, plan, pool, ints) + state, place, plan)
 
 
@@ -182,7 +181,7 @@ def meet_group(group: int, i: int, starting: bool, plan: Ints, pool: Ints, ints:
     record = group_record(group, pool)
     answer = NONE
     if GUARDED:
-        answer = pool[at(record + G_ANSWER)]
+        answer = pool[record + G_ANSWER]
         if answer == SOME:
             place, far = place_from(i, starting, plan, pool, ints)
             if far == 0:  # all are in one bin, wherever they lie
@@ -190,24 +189,24 @@ def meet_group(group: int, i: int, starting: bool, plan: Ints, pool: Ints, ints:
         if answer == ALL:
             if starting:
                 place, _ = place_from(i, True, plan, pool, ints)
-                pool[at(record_of(cell_in(group, place, plan), pool) + C_DROPPED)] += 1
+                pool[record_of(cell_in(group, place, plan), pool) + C_DROPPED] += 1
             else:
-                pool[at(record + G_DROPPED)] += 1
+                pool[record + G_DROPPED] += 1
     if OBSERVED and answer != ALL:
-        pool[at(record + G_MET)] += 1
+        pool[record + G_MET] += 1
     return answer
 
 
 @kernel(macro=True)
 def leave_group(group: int, pool: Ints) -> None:
     """The list that is walked is met again, so do not count it twice."""
-    pool[at(group_record(group, pool) + G_MET)] -= 1
+    pool[group_record(group, pool) + G_MET] -= 1
 
 
 @kernel(macro=True)
 def leave_pair(cell: int, pool: Ints) -> None:
     """The same of the pair that met last."""
-    pool[at(record_of(cell, pool) + C_PROCESSED)] -= 1
+    pool[record_of(cell, pool) + C_PROCESSED] -= 1
 
 
 @kernel(inline=True)
@@ -216,7 +215,7 @@ def drops(cell: int, pool: Ints) -> bool:
     record = record_of(cell, pool)
     if not is_apart(record, pool):
         return False
-    pool[at(record + C_DROPPED)] += 1
+    pool[record + C_DROPPED] += 1
     return True
 
 
@@ -261,22 +260,22 @@ def observe_row(made: int, row_id: int, row: int, i: int, plan: Ints, pool: Ints
     hooks = plan[P_HOOKS]
     place = 0
     if row_id >= 0:
-        place = pool[at(row + plan[at(hooks + H_PAIR)])] & ~BELOW_PLACE
-    elif plan[at(hooks + H_FIRST)] >= 0:
+        place = pool[row + plan[hooks + H_PAIR]] & ~BELOW_PLACE
+    elif plan[hooks + H_FIRST] >= 0:
         place = place_of(i, plan, pool, ints)
-    pool[at(made + plan[at(hooks + H_PAIR)])] = place | pool[pool[M_HOOKS] + A_PAIR] << CELL_SHIFT
+    pool[made + plan[hooks + H_PAIR]] = place | pool[pool[M_HOOKS] + A_PAIR] << CELL_SHIFT
 
 
 @kernel(inline=True)
 def went_on(row: int, plan: Ints, pool: Ints) -> None:
     """Note that a row takes no further event."""
-    pool[at(row + plan[at(plan[P_HOOKS] + H_PAIR)])] |= WENT_ON
+    pool[row + plan[plan[P_HOOKS] + H_PAIR]] |= WENT_ON
 
 
 @kernel(inline=True)
 def observe_expired(row: int, pool: Ints) -> None:
     """Count a row whose window closed while it waited, where that is known at once (POLICY strict)."""
-    count_state(S_EXPIRED, pool[at(row + STATE)] & STATE_MASK, pool)
+    count_state(S_EXPIRED, pool[row + STATE] & STATE_MASK, pool)
 
 
 @kernel(inline=True)
@@ -297,7 +296,7 @@ def meets_item(item_id: int, item: int, i: int, plan: Ints, pool: Ints, ints: In
 @kernel(inline=True)
 def meets_in_prefix(element: int, row_id: int, row: int, i: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
     """As `meets` where variables wait for the last event: only what begins a match is known to be next to it yet."""
-    if GUARDED and element < plan[at(plan[P_HOOKS] + H_N_PREFIX)]:
+    if GUARDED and element < plan[plan[P_HOOKS] + H_N_PREFIX]:
         state = state_of(row_id, row, plan, pool)
         return not drops(cell_of(state, row_id < 0, row, i, plan, pool, ints), pool)
     return True
@@ -332,9 +331,9 @@ def drops_match(n: int, plan: Ints, pool: Ints, ints: Ints, out: Ints) -> bool:
 @kernel(inline=True)
 def observe_end(row: int, plan: Ints, pool: Ints) -> None:
     """Count a row whose window closed while it waited. Without a branch, as nobody could foresee which do."""
-    waits = (pool[at(row + plan[at(plan[P_HOOKS] + H_PAIR)])] & WENT_ON) == 0
+    waits = (pool[row + plan[plan[P_HOOKS] + H_PAIR]] & WENT_ON) == 0
     states = pool[M_HOOKS] + pool[pool[M_HOOKS] + A_STATES]
-    pool[at(states + ((pool[at(row + STATE)] & STATE_MASK) << RECORD_SHIFT) + S_EXPIRED)] += waits
+    pool[states + ((pool[row + STATE] & STATE_MASK) << RECORD_SHIFT) + S_EXPIRED] += waits
 
 
 @kernel(macro=True)
@@ -346,11 +345,11 @@ def is_match(current: int, element: int, decider: int) -> bool:
 @kernel(inline=True)
 def observe_in_match(field: int, pool: Ints) -> None:
     """Count the pair that made a row of a match, by the field that tells it. Without a branch, as in `observe_end`."""
-    pair = pool[at(field)]
-    pool[at(field)] = pair | IN_MATCH
+    pair = pool[field]
+    pool[field] = pair | IN_MATCH
     record = record_of((pair & BELOW_PLACE) >> CELL_SHIFT, pool)
-    pool[at(record + C_MATCHED)] += 1
-    pool[at(record + C_COMPLETED)] += (pair & IN_MATCH) == 0
+    pool[record + C_MATCHED] += 1
+    pool[record + C_COMPLETED] += (pair & IN_MATCH) == 0
 
 
 @kernel(macro=True)
@@ -386,10 +385,10 @@ def count_work(pool: Ints) -> None:
 def tell_pairs(k: int, n: int, n_evaluated: int, plan: Ints, pool: Ints) -> None:
     """Count ``n`` pairs of list ``k`` that met, for each of which the walk itself evaluated so many conditions."""
     if COUNTED and n:
-        state = plan[at(plan[P_HOOKS] + H_LIST_STATES + k)]
+        state = plan[plan[P_HOOKS] + H_LIST_STATES + k]
         record = pool[M_HOOKS] + pool[pool[M_HOOKS] + A_STATES] + (state << RECORD_SHIFT)
-        pool[at(record + S_PAIRS)] += n
-        pool[at(record + S_EVALUATED)] += n * n_evaluated
+        pool[record + S_PAIRS] += n
+        pool[record + S_EVALUATED] += n * n_evaluated
 
 
 @kernel(inline=True)

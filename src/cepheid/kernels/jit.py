@@ -44,13 +44,14 @@ def _machine_types() -> dict[str, Any]:
     """The machine type of each annotation that a kernel may have."""
     from numba import types
 
+    from cepheid.kernels.array_type import Items
     from cepheid.kernels.called import Called
 
     word, real, truth = types.int64, types.float64, types.boolean
-    ints, floats, nulls = types.int64[::1], types.float64[::1], types.uint8[::1]
+    ints, floats, nulls = Items("Ints", word), Items("Floats", real), Items("Bytes", types.uint8)
     arrays = (ints, ints, floats, ints, floats, nulls)  # plan, pool, reals, ints, floats, nulls
-    helper = Called(word, *[word] * 5, *arrays)
-    free = Called(word, *[word] * 3, *arrays, helper)
+    helper = Called("Helper", word, *[word] * 5, *arrays)
+    free = Called("Free", word, *[word] * 3, *arrays, helper)
     return {
         "int": word,
         "float": real,
@@ -61,12 +62,12 @@ def _machine_types() -> dict[str, Any]:
         "Ints": ints,
         "Floats": floats,
         "Bytes": nulls,
-        "Halves": types.int32[::1],
-        "Words": types.uint64[::1],
+        "Halves": Items("Halves", types.int32),
+        "Words": Items("Words", types.uint64),
         # kernels that are called by address: see `signatures`
         "Helper": helper,
         "Free": free,
-        "Ending": Called(word, *[word] * 3, *arrays, ints, helper, free),
+        "Ending": Called("Ending", word, *[word] * 3, *arrays, ints, helper, free),
     }
 
 

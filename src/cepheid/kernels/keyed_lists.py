@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.keyed import AT_ONCE, E_START, L_FIRST, L_LAST, L_LIMIT, L_PLACE, W_END, W_MOST
 from cepheid.kernels.layout import Ints
@@ -23,17 +22,17 @@ def made_room(work: Ints, waiting: int, words: int, width: int, oldest: int) -> 
         width: words of a partial match.
         oldest: the earliest time that the first event of one may have which is still of use.
     """
-    place = work[at(waiting + L_PLACE)]
-    room = work[at(place - 1)]
-    first, last = work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)]
+    place = work[waiting + L_PLACE]
+    room = work[place - 1]
+    first, last = work[waiting + L_FIRST], work[waiting + L_LAST]
     end = place
     while first < last:
-        if work[at(first + E_START)] >= oldest:
+        if work[first + E_START] >= oldest:
             for word in range(width):
-                work[at(end + word)] = work[at(first + word)]
+                work[end + word] = work[first + word]
             end += width
         first += width
-    work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)] = place, end
+    work[waiting + L_FIRST], work[waiting + L_LAST] = place, end
     kept = end - place
     if 2 * (kept + words) > room:
         while room < 2 * (kept + words):
@@ -41,11 +40,11 @@ def made_room(work: Ints, waiting: int, words: int, width: int, oldest: int) -> 
         place = work[W_END] + 1
         if room > work[W_MOST] or place + room + AT_ONCE * width > len(work):
             return False
-        work[at(place - 1)] = room
+        work[place - 1] = room
         for word in range(kept):
-            work[at(place + word)] = work[at(end - kept + word)]
+            work[place + word] = work[end - kept + word]
         work[W_END] = place + room
-        work[at(waiting + L_PLACE)] = place
-        work[at(waiting + L_FIRST)], work[at(waiting + L_LAST)] = place, place + kept
-    work[at(waiting + L_LIMIT)] = place + min(room, max(kept + words, 2 * kept + FEW * width))
+        work[waiting + L_PLACE] = place
+        work[waiting + L_FIRST], work[waiting + L_LAST] = place, place + kept
+    work[waiting + L_LIMIT] = place + min(room, max(kept + words, 2 * kept + FEW * width))
     return True

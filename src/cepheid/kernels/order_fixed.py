@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import Ints
 
@@ -12,7 +11,7 @@ def _ascends(rows: Ints, begin: int, step: int, column: int, size: int) -> bool:
     """Whether ``size`` matches ascend in a column; the first at ``begin``, each further one ``step`` after it."""
     place = begin + column
     for _ in range(1, size):
-        if rows[at(place)] > rows[at(place + step)]:
+        if rows[place] > rows[place + step]:
             return False
         place += step
     return True
@@ -20,7 +19,17 @@ def _ascends(rows: Ints, begin: int, step: int, column: int, size: int) -> bool:
 
 @kernel()
 def _sort_by(
-    column: int, rows: Ints, begin: int, step: int, size: int, length: int, out: Ints, to: int, slots: Ints, seen: Ints
+    column: int,
+    rows: Ints,
+    begin: int,
+    step: int,
+    size: int,
+    length: int,
+    out: Ints,
+    to: int,
+    slots: Ints,
+    seen: Ints,
+    first_seen: int,
 ) -> None:
     """Sort ``size`` matches by one column, those that are equal in it as they were; the result begins at ``out[to]``.
 
@@ -29,45 +38,45 @@ def _sort_by(
 
     Args:
         slots: zeros, before and after; more than the values are apart.
-        seen: room for each different value.
+        seen: room for each different value, from ``first_seen`` on.
     """
     mask = len(slots) - 1
     n_seen = 0
     place = begin + column
     for _ in range(size):
-        value = rows[at(place)]
-        if slots[at(value & mask)] == 0:
-            seen[at(n_seen)] = value
+        value = rows[place]
+        if slots[value & mask] == 0:
+            seen[first_seen + n_seen] = value
             n_seen += 1
-        slots[at(value & mask)] += 1
+        slots[value & mask] += 1
         place += step
     gap = 1
     while gap < n_seen // 3:
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, n_seen):
-            value = seen[at(i)]
+            value = seen[first_seen + i]
             j = i
-            while j >= gap and seen[at(j - gap)] > value:
-                seen[at(j)] = seen[at(j - gap)]
+            while j >= gap and seen[first_seen + j - gap] > value:
+                seen[first_seen + j] = seen[first_seen + j - gap]
                 j -= gap
-            seen[at(j)] = value
+            seen[first_seen + j] = value
         gap //= 3
     free = to
     for i in range(n_seen):
-        slot = seen[at(i)] & mask
-        counted = slots[at(slot)]
-        slots[at(slot)] = free
+        slot = seen[first_seen + i] & mask
+        counted = slots[slot]
+        slots[slot] = free
         free += counted * length
     for _ in range(size):
-        slot = rows[at(begin + column)] & mask
-        put = slots[at(slot)]
+        slot = rows[begin + column] & mask
+        put = slots[slot]
         for j in range(length):
-            out[at(put + j)] = rows[at(begin + j)]
-        slots[at(slot)] = put + length
+            out[put + j] = rows[begin + j]
+        slots[slot] = put + length
         begin += step
     for i in range(n_seen):
-        slots[at(seen[at(i)] & mask)] = 0
+        slots[seen[first_seen + i] & mask] = 0
 
 
 @kernel(entry=True)
@@ -85,37 +94,37 @@ def sort_fixed(positions: Ints, length: int, first: int, n: int, scratch: Ints, 
     Returns:
         ``n``; or the match at which to go on with more slots.
     """
-    seen = scratch[n * length :]
+    room = n * length  # for the different values of a column
     while first < n:
         begin = first * length
-        decider = positions[at(begin + length - 1)]
+        decider = positions[begin + length - 1]
         end = begin + length
-        nearest = positions[at(begin)]
-        while end < n * length and positions[at(end + length - 1)] == decider:
-            nearest = min(nearest, positions[at(end)])
+        nearest = positions[begin]
+        while end < n * length and positions[end + length - 1] == decider:
+            nearest = min(nearest, positions[end])
             end += length
         size = (end - begin) // length
         if size > 1:
             if decider - nearest >= len(slots):
                 return first
             source, step, copied = begin, length, False
-            if positions[at(begin + length - 2)] > positions[at(end - 2)]:
+            if positions[begin + length - 2] > positions[end - 2]:
                 source, step = end - length, -length
             for column in range(length - 2, -1, -1):
                 if copied:
                     if not _ascends(scratch, source, step, column, size):
-                        _sort_by(column, scratch, source, step, size, length, positions, begin, slots, seen)
+                        _sort_by(column, scratch, source, step, size, length, positions, begin, slots, scratch, room)
                         source, step, copied = begin, length, False
                 elif not _ascends(positions, source, step, column, size):
-                    _sort_by(column, positions, source, step, size, length, scratch, 0, slots, seen)
+                    _sort_by(column, positions, source, step, size, length, scratch, 0, slots, scratch, room)
                     source, step, copied = 0, length, True
             if step < 0:
                 for i in range(size // 2):
                     for j in range(length):
                         low, high = begin + i * length + j, end - (i + 1) * length + j
-                        positions[at(low)], positions[at(high)] = positions[at(high)], positions[at(low)]
+                        positions[low], positions[high] = positions[high], positions[low]
             if copied:
                 for i in range(end - begin):
-                    positions[at(begin + i)] = scratch[at(i)]
+                    positions[begin + i] = scratch[i]
         first += size
     return n

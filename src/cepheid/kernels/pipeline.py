@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core import codegen, typed_passes, types, untyped_passes
+from numba.core import base, codegen, typed_passes, types, untyped_passes
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager
 from numba.core.inline_closurecall import InlineWorker
@@ -44,9 +44,10 @@ class KernelPipeline(CompilerBase):
 
 
 def remember() -> None:
-    """Let Numba find out once what an operator gives for types, and what a macro consists of, not at each place."""
+    """Let Numba find out once what it asks for at each place: what an operator gives, a macro, the size of a type."""
     _remember_types()
     _remember_macros()
+    _remember_sizes()
 
 
 def optimized(library: Any) -> str:
@@ -63,9 +64,8 @@ _optimize = _library._optimize_final_module
 def optimize_once() -> None:
     """Let Numba optimize what a kernel calls only as far as pasting it takes; `optimized` does the rest for the whole.
 
-    Nothing that is compiled can be called in this process from then on: the machine code that counts is made by
-    `machine_code.assembled`. Numba makes some of each helper, too, and for that LLVM rewrites its code; left out, which
-    saves a tenth of the time to compile, the kernels come out slower (W5 on the general kernel: 55 ms in place of 33).
+    Nothing that is compiled can be called in this process from then on: no machine code is made here but that of whole
+    kernels, by `machine_code.assembled`. Numba makes some of each function that a kernel calls.
     """
 
     def paste(library: Any) -> None:
@@ -83,6 +83,7 @@ def optimize_once() -> None:
         pass
 
     _library._optimize_final_module = paste
+    _library._finalize_specific = nothing
     _library.get_pointer_to_function = no_address
     jit: Any = codegen.JITCPUCodegen
     jit.set_env = nothing
@@ -114,3 +115,17 @@ def _remember_macros() -> None:
         return found[function]  # who pastes it pastes a copy
 
     worker.run_untyped_passes = run_untyped_passes
+
+
+def _remember_sizes() -> None:
+    found: dict[str, int] = {}
+    context: Any = base.BaseContext
+    ask = context.get_abi_sizeof
+
+    def get_abi_sizeof(self: Any, kind: Any) -> int:
+        key = str(kind)
+        if key not in found:
+            found[key] = ask(self, kind)
+        return found[key]
+
+    context.get_abi_sizeof = get_abi_sizeof

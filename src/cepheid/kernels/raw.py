@@ -13,6 +13,8 @@ if COMPILING:
     from numba.core import cgutils
     from numba.extending import intrinsic
 
+    from cepheid.kernels.array_type import place_of
+
     def _load(bits: int) -> Any:
         def load(typing_context: Any, address: Any, index: Any) -> tuple[Any, Any]:
             word = types.int64
@@ -28,10 +30,7 @@ if COMPILING:
 
     def _copy_words(typing_context: Any, to: Any, place: Any, source: Any, first: Any, n: Any) -> tuple[Any, Any]:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            target, _, origin, _, _ = signature.args
-            into = context.make_array(target)(context, builder, arguments[0]).data
-            out_of = context.make_array(origin)(context, builder, arguments[2]).data
-            places = builder.gep(into, [arguments[1]]), builder.gep(out_of, [arguments[3]])
+            places = place_of(builder, *arguments[:2]), place_of(builder, *arguments[2:4])
             cgutils.raw_memcpy(builder, *places, arguments[4], 8, align=8)
             return context.get_dummy_value()
 

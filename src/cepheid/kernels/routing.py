@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import Floats, Halves, Ints
 from cepheid.kernels.raw import load_int32, load_int64
@@ -65,21 +64,21 @@ def cells_of_ints(
     for i in range(len(types)):
         value = load_int32(address, i) if n_bytes == 4 else load_int64(address, i)
         square = _square(float(value), low, factor, last)
-        constant, end = int(grid[at(square)]), int(grid[at(square + 1)])
+        constant, end = int(grid[square]), int(grid[square + 1])
         place = 2 * constant
         if constant < end:
             while constant < end:
                 middle = (constant + end) >> 1
-                if constants[at(middle)] < value:
+                if constants[middle] < value:
                     constant = middle + 1
                 else:
                     end = middle
             place = 2 * constant
-            if constant < n_constants and constants[at(constant)] == value:
+            if constant < n_constants and constants[constant] == value:
                 place += 1
-        place += types[at(i)] * width
-        cells[at(i)] = first + place
-        counts[at(place)] += 1
+        place += types[i] * width
+        cells[i] = first + place
+        counts[place] += 1
 
 
 @kernel(entry=True)
@@ -104,23 +103,23 @@ def cells_of_floats(
     width = 2 * n_constants + 1
     low, factor = scale[0], scale[1]
     for i in range(len(types)):
-        value = values[at(i)]
+        value = values[i]
         square = _square(value, low, factor, last)
-        constant, end = int(grid[at(square)]), int(grid[at(square + 1)])
+        constant, end = int(grid[square]), int(grid[square + 1])
         place = 2 * constant
         if constant < end:
             while constant < end:
                 middle = (constant + end) >> 1
-                if constants[at(middle)] < value or value != value:
+                if constants[middle] < value or value != value:
                     constant = middle + 1
                 else:
                     end = middle
             place = 2 * constant
-            if constant < n_constants and constants[at(constant)] == value:
+            if constant < n_constants and constants[constant] == value:
                 place += 1
-        place += types[at(i)] * width
-        cells[at(i)] = first + place
-        counts[at(place)] += 1
+        place += types[i] * width
+        cells[i] = first + place
+        counts[place] += 1
 
 
 @kernel(entry=True)
@@ -139,26 +138,26 @@ def route(cells: Halves, starts: Ints, entries: Ints, times: Ints, queries: Ints
     n_axes = len(cells) // n if n > 0 else 0
     for i in range(n):
         for axis in range(n_axes):
-            cell = cells[at(axis * n + i)]
-            entry, end = starts[at(cell)], starts[at(cell + 1)]
+            cell = cells[axis * n + i]
+            entry, end = starts[cell], starts[cell + 1]
             while entry < end:
-                bits = entries[at(entry * ENTRY_WIDTH + N_BITS)]
-                query = entries[at(entry * ENTRY_WIDTH + N_QUERY)] * QUERY_WIDTH
+                bits = entries[entry * ENTRY_WIDTH + N_BITS]
+                query = entries[entry * ENTRY_WIDTH + N_QUERY] * QUERY_WIDTH
                 entry += 1
-                place = queries[at(query + Q_END)]
-                if queries[at(query + Q_LAST)] == i:
+                place = queries[query + Q_END]
+                if queries[query + Q_LAST] == i:
                     before = place - RECORD_WIDTH + R_FIT
-                    records[at(before)] = records[at(before)] | bits
+                    records[before] = records[before] | bits
                     continue
-                records[at(place + R_POSITION)] = i
-                records[at(place + R_FIT)] = bits
-                records[at(place + R_TIME)] = times[at(i)]
-                key_bytes = queries[at(query + Q_KEY_BYTES)]
+                records[place + R_POSITION] = i
+                records[place + R_FIT] = bits
+                records[place + R_TIME] = times[i]
+                key_bytes = queries[query + Q_KEY_BYTES]
                 key = 0
                 if key_bytes == 4:
-                    key = load_int32(queries[at(query + Q_KEY_ADDRESS)], i)
+                    key = load_int32(queries[query + Q_KEY_ADDRESS], i)
                 elif key_bytes == 8:
-                    key = load_int64(queries[at(query + Q_KEY_ADDRESS)], i)
-                records[at(place + R_KEY)] = key
-                queries[at(query + Q_END)] = place + RECORD_WIDTH
-                queries[at(query + Q_LAST)] = i
+                    key = load_int64(queries[query + Q_KEY_ADDRESS], i)
+                records[place + R_KEY] = key
+                queries[query + Q_END] = place + RECORD_WIDTH
+                queries[query + Q_LAST] = i

@@ -8,7 +8,6 @@ window, the middle moves to its end. So an event costs the same in windows of al
 
 from __future__ import annotations
 
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import DONE, POOL_FULL, Halves, Ints
 from cepheid.kernels.shared import (
@@ -54,23 +53,23 @@ def _operate(plan: Ints, first: int, last: int, work: Ints, vectors: int, n: int
     """
     exceeded = 0
     while first < last:
-        begin, end = plan[at(first + O_FROM)], min(plan[at(first + O_TO)], most)
-        target = vectors + plan[at(first + O_TARGET)] * n
-        source = vectors + plan[at(first + O_SOURCE)] * n
-        kind = plan[at(first + O_KIND)]
+        begin, end = plan[first + O_FROM], min(plan[first + O_TO], most)
+        target = vectors + plan[first + O_TARGET] * n
+        source = vectors + plan[first + O_SOURCE] * n
+        kind = plan[first + O_KIND]
         if kind == ADD:
             for i in range(begin, end):
-                total = work[at(target + i)] + work[at(source + i)]
+                total = work[target + i] + work[source + i]
                 if total >= modulus:
                     total -= modulus
                     exceeded = 1
-                work[at(target + i)] = total
+                work[target + i] = total
         elif kind == CLEAR:
             for i in range(begin, end):
-                work[at(target + i)] = 0
+                work[target + i] = 0
         else:
             for i in range(begin, end):
-                work[at(target + i)] = work[at(source + i)]
+                work[target + i] = work[source + i]
         first += OPERATION_WIDTH
     return exceeded
 
@@ -80,9 +79,9 @@ def _make_unit(work: Ints, vectors: int, n: int, rows: int) -> None:
     """Make the first ``rows`` entries of ``n`` vectors those of the unit matrix."""
     for i in range(n):
         for j in range(rows):
-            work[at(vectors + i * n + j)] = 0
+            work[vectors + i * n + j] = 0
         if i < rows:
-            work[at(vectors + i * n + i)] = 1
+            work[vectors + i * n + i] = 1
 
 
 @kernel(entry=True)
@@ -120,18 +119,18 @@ def shared_count(
     count, n_ends = work[W_COUNT], work[W_N_ENDS]
     code = DONE
     while i < len(classes):
-        if partition < 0 or i == starts[at(partition + 1)]:
+        if partition < 0 or i == starts[partition + 1]:
             partition += 1
             first = middle = i
-            end = starts[at(partition + 1)]
+            end = starts[partition + 1]
             rows = n
-            if within < 0 or clock[at(end - 1)] - clock[at(i)] <= within:
+            if within < 0 or clock[end - 1] - clock[i] <= within:
                 rows = 1
             _make_unit(work, matrix, n, rows)
-        place = PLAN_HEADER + int(classes[at(i)]) * CLASS_WIDTH
+        place = PLAN_HEADER + int(classes[i]) * CLASS_WIDTH
         if rows > 1:
-            oldest = clock[at(i)] - within
-            while clock[at(first)] < oldest:
+            oldest = clock[i] - within
+            while clock[first] < oldest:
                 first += 1
             if first > middle:
                 if (i - first) * n > len(front):
@@ -140,30 +139,30 @@ def shared_count(
                 _make_unit(work, product, n, n)
                 event = i - 1
                 while event >= first:
-                    own = PLAN_HEADER + int(classes[at(event)]) * CLASS_WIDTH
+                    own = PLAN_HEADER + int(classes[event]) * CLASS_WIDTH
                     too_large |= _operate(
-                        plan, plan[at(own + C_ROWS_FROM)], plan[at(own + C_ROWS_TO)], work, product, n, n, modulus
+                        plan, plan[own + C_ROWS_FROM], plan[own + C_ROWS_TO], work, product, n, n, modulus
                     )
                     to = (event - first) * n
                     for state in range(n):
-                        front[at(to + state)] = work[at(product + state)]
+                        front[to + state] = work[product + state]
                     event -= 1
                 base, middle = first, i
                 _make_unit(work, matrix, n, n)
         most = max(most, i - first + 1)
         found = 0
-        source = plan[at(place + C_ENDS_FROM)]
-        while source < plan[at(place + C_ENDS_TO)]:
-            column = matrix + plan[at(source)] * n
+        source = plan[place + C_ENDS_FROM]
+        while source < plan[place + C_ENDS_TO]:
+            column = matrix + plan[source] * n
             if first == middle:
-                found += work[at(column)]
+                found += work[column]
                 if found >= modulus:
                     found -= modulus
                     too_large = 1
             else:
                 row = (first - base) * n
                 for state in range(n):
-                    one, other = front[at(row + state)], work[at(column + state)]
+                    one, other = front[row + state], work[column + state]
                     if one == 0 or other == 0:
                         continue
                     if modulus < LARGEST:
@@ -183,9 +182,9 @@ def shared_count(
                 count -= modulus
                 too_large = 1
         if len(out) > 0:
-            out[at(i)] = found
+            out[i] = found
         too_large |= _operate(
-            plan, plan[at(place + C_COLUMNS_FROM)], plan[at(place + C_COLUMNS_TO)], work, matrix, n, rows, modulus
+            plan, plan[place + C_COLUMNS_FROM], plan[place + C_COLUMNS_TO], work, matrix, n, rows, modulus
         )
         i += 1
     work[W_EVENT], work[W_FIRST], work[W_MIDDLE], work[W_BASE] = i, first, middle, base

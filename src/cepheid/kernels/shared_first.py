@@ -7,7 +7,6 @@ lists is in vain, so a match costs what tells it from the one before.
 
 from __future__ import annotations
 
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import DONE, OUTPUT_FULL, POOL_FULL, Halves, Ints
 from cepheid.kernels.shared import (
@@ -53,38 +52,38 @@ def _lay_out(
     n = plan[P_N_STATES]
     heads, before = FIRST_HEADER, FIRST_HEADER + n
     for state in range(n):
-        work[at(heads + state)] = NO_LINK
+        work[heads + state] = NO_LINK
     made = 0
     event = last
-    while event >= begin and clock[at(event)] >= oldest:
-        place = PLAN_HEADER + int(classes[at(event)]) * CLASS_WIDTH
+    while event >= begin and clock[event] >= oldest:
+        place = PLAN_HEADER + int(classes[event]) * CLASS_WIDTH
         for state in range(n):
-            work[at(before + state)] = work[at(heads + state)]
-        move = plan[at(place + C_MOVES_FROM)]
-        while move < plan[at(place + C_MOVES_TO)]:
-            passed = plan[at(move + M_PASSED)]
+            work[before + state] = work[heads + state]
+        move = plan[place + C_MOVES_FROM]
+        while move < plan[place + C_MOVES_TO]:
+            passed = plan[move + M_PASSED]
             head = NO_LINK
             if passed >= 0:
-                head = work[at(before + passed)]
-            step = plan[at(move + M_STEPS_FROM)]
-            while step < plan[at(move + M_STEPS_TO)]:
+                head = work[before + passed]
+            step = plan[move + M_STEPS_FROM]
+            while step < plan[move + M_STEPS_TO]:
                 down = NO_LINK
                 if event == last:
-                    if plan[at(step + S_COMPLETE)] == 1:
+                    if plan[step + S_COMPLETE] == 1:
                         down = THE_END
-                elif plan[at(step + S_TARGET)] >= 0:
-                    down = work[at(before + plan[at(step + S_TARGET)])]
+                elif plan[step + S_TARGET] >= 0:
+                    down = work[before + plan[step + S_TARGET]]
                 if down != NO_LINK:
                     if made + LINK_WIDTH > len(links):
                         return False
-                    links[at(made + L_EVENT)] = event
-                    links[at(made + L_VARIABLE)] = plan[at(step + S_VARIABLE)]
-                    links[at(made + L_NEXT)] = head
-                    links[at(made + L_DOWN)] = down
+                    links[made + L_EVENT] = event
+                    links[made + L_VARIABLE] = plan[step + S_VARIABLE]
+                    links[made + L_NEXT] = head
+                    links[made + L_DOWN] = down
                     head = made
                     made += LINK_WIDTH
                 step += STEP_WIDTH
-            work[at(heads + plan[at(move + M_STATE)])] = head
+            work[heads + plan[move + M_STATE]] = head
             move += MOVE_WIDTH
         event -= 1
     return True
@@ -132,77 +131,77 @@ def shared_first(
     rank, depth, found, entries = work[F_EVENT], work[F_DEPTH], work[F_MATCHES], work[F_ENTRIES]
     code = DONE
     while rank < len(order) and found < most:
-        i = order[at(rank)]
-        place = PLAN_HEADER + int(classes[at(i)]) * CLASS_WIDTH
-        first, last = plan[at(place + C_MOVES_FROM)], plan[at(place + C_MOVES_TO)]
-        row = partitions[at(i)] * n
+        i = order[rank]
+        place = PLAN_HEADER + int(classes[i]) * CLASS_WIDTH
+        first, last = plan[place + C_MOVES_FROM], plan[place + C_MOVES_TO]
+        row = partitions[i] * n
         if depth < 0:
-            oldest = clock[at(starts[at(partitions[at(i)])])]
+            oldest = clock[starts[partitions[i]]]
             if within >= 0:
-                oldest = max(oldest, clock[at(i)] - within)
+                oldest = max(oldest, clock[i] - within)
             completes = False
             move = first
             while move < last:
-                state = plan[at(move + M_STATE)]
+                state = plan[move + M_STATE]
                 start = i
                 if state > 0:
-                    start = latest[at(row + state)]
-                if start >= 0 and clock[at(start)] >= oldest:
-                    step = plan[at(move + M_STEPS_FROM)]
-                    while step < plan[at(move + M_STEPS_TO)]:
-                        completes |= plan[at(step + S_COMPLETE)] == 1
+                    start = latest[row + state]
+                if start >= 0 and clock[start] >= oldest:
+                    step = plan[move + M_STEPS_FROM]
+                    while step < plan[move + M_STEPS_TO]:
+                        completes |= plan[step + S_COMPLETE] == 1
                         step += STEP_WIDTH
                 move += MOVE_WIDTH
             if completes:
-                if not _lay_out(plan, classes, clock, i, starts[at(partitions[at(i)])], oldest, work, links):
+                if not _lay_out(plan, classes, clock, i, starts[partitions[i]], oldest, work, links):
                     code = POOL_FULL
                     break
                 depth = 0
-                work[at(path)] = work[at(heads)]
+                work[path] = work[heads]
         while depth >= 0 and found < most:
-            link = work[at(path + depth)]
+            link = work[path + depth]
             if link == NO_LINK:
                 depth -= 1
                 if depth >= 0:
-                    work[at(path + depth)] = links[at(work[at(path + depth)] + L_NEXT)]
-            elif links[at(link + L_DOWN)] != THE_END:
+                    work[path + depth] = links[work[path + depth] + L_NEXT]
+            elif links[link + L_DOWN] != THE_END:
                 depth += 1
-                work[at(path + depth)] = links[at(link + L_DOWN)]
+                work[path + depth] = links[link + L_DOWN]
             else:
                 if entries + depth + 1 > len(events):
                     code = OUTPUT_FULL
                     break
                 for level in range(depth + 1):
-                    taken = work[at(path + level)]
-                    events[at(entries)] = links[at(taken + L_EVENT)]
-                    variables[at(entries)] = links[at(taken + L_VARIABLE)]
+                    taken = work[path + level]
+                    events[entries] = links[taken + L_EVENT]
+                    variables[entries] = links[taken + L_VARIABLE]
                     entries += 1
-                ends[at(found)] = entries
+                ends[found] = entries
                 found += 1
-                work[at(path + depth)] = links[at(link + L_NEXT)]
+                work[path + depth] = links[link + L_NEXT]
         if code != DONE or found == most:
             break
         for state in range(n):
-            work[at(before + state)] = latest[at(row + state)]
+            work[before + state] = latest[row + state]
         move = first
         while move < last:
-            state = plan[at(move + M_STATE)]
-            if plan[at(move + M_PASSED)] != state:
-                latest[at(row + state)] = -1
+            state = plan[move + M_STATE]
+            if plan[move + M_PASSED] != state:
+                latest[row + state] = -1
             move += MOVE_WIDTH
         move = first
         while move < last:
-            state, passed = plan[at(move + M_STATE)], plan[at(move + M_PASSED)]
+            state, passed = plan[move + M_STATE], plan[move + M_PASSED]
             start = i
             if state > 0:
-                start = work[at(before + state)]
+                start = work[before + state]
             if passed >= 0 and passed != state:
-                latest[at(row + passed)] = max(latest[at(row + passed)], start)
-            step = plan[at(move + M_STEPS_FROM)]
-            while step < plan[at(move + M_STEPS_TO)]:
-                target = plan[at(step + S_TARGET)]
+                latest[row + passed] = max(latest[row + passed], start)
+            step = plan[move + M_STEPS_FROM]
+            while step < plan[move + M_STEPS_TO]:
+                target = plan[step + S_TARGET]
                 if target >= 0:
-                    latest[at(row + target)] = max(latest[at(row + target)], start)
+                    latest[row + target] = max(latest[row + target], start)
                 step += STEP_WIDTH
             move += MOVE_WIDTH
         rank += 1

@@ -6,7 +6,6 @@ from typing import cast
 
 import numpy as np
 
-from cepheid.kernels.index import at
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import Bytes, Halves, Ints, Words
 from cepheid.kernels.text_table import (
@@ -19,6 +18,7 @@ from cepheid.kernels.text_table import (
     LOOKUP_HEADER,
     SLOT_WIDTH,
 )
+from cepheid.kernels.words import unsigned
 
 # Numba makes a float of a signed and an unsigned number: all of these are unsigned.
 _ZERO, _ONE, _THREE, _FOUR, _SEVEN, _EIGHT, _63 = cast(list[int], [np.uint64(n) for n in (0, 1, 3, 4, 7, 8, 63)])
@@ -55,10 +55,10 @@ def look_up_texts(
     """
     multiplier, shift = lookup[L_MULTIPLIER], lookup[L_SHIFT]
     n_found = 0
-    end = at(offsets[0])
+    end = unsigned(offsets[0])
     for i in range(len(offsets) - 1):
         begin = end
-        end = at(offsets[at(i + 1)])
+        end = unsigned(offsets[i + 1])
         length = end - begin
         word = word_from(words, begin, length)
         key = word ^ length
@@ -67,7 +67,7 @@ def look_up_texts(
         slot = _HEADER + ((key * multiplier) >> shift) * _WIDTH
         # No branch: which texts are known cannot be foreseen.
         known = (lookup[slot + _LENGTH] ^ length) | (lookup[slot + _WORD] ^ word) == _ZERO
-        which = lookup[slot + _VALUE] * at(known)
+        which = lookup[slot + _VALUE] * unsigned(known)
         if length > _EIGHT and known:
             place = lookup[slot + _REST]
             done = _EIGHT
@@ -78,8 +78,8 @@ def look_up_texts(
                 place += _ONE
                 done += _EIGHT
         value = values[which]
-        numbers[at(n_found)] = i
-        found[at(n_found)] = value
+        numbers[n_found] = i
+        found[n_found] = value
         n_found += int(value != 0)
     return n_found
 
@@ -99,9 +99,9 @@ def look_up_bytes(texts: Bytes, values: Ints, first: int, numbers: Ints, found: 
     """
     n_found = 0
     for i in range(len(texts)):
-        value = values[at(texts[at(i)])]
-        numbers[at(n_found)] = first + i
-        found[at(n_found)] = value
+        value = values[texts[i]]
+        numbers[n_found] = first + i
+        found[n_found] = value
         n_found += int(value != 0)
     return n_found
 
@@ -122,9 +122,9 @@ def fits_of_bytes(offsets: Halves, texts: Bytes, values: Bytes, fits: Bytes) -> 
     others = 0
     begin = offsets[0]
     for i in range(len(fits)):
-        others |= (offsets[at(i + 1)] - offsets[at(i)]) ^ 1
+        others |= (offsets[i + 1] - offsets[i]) ^ 1
     if others != 0:
         return 0
     for i in range(len(fits)):
-        fits[at(i)] = values[at(texts[at(begin + i)])]
+        fits[i] = values[texts[begin + i]]
     return 1

@@ -11,10 +11,12 @@ from random import Random
 import numpy as np
 import pytest
 
+from cepheid.compiler.machine_code import MachineFunction, assembled
 from cepheid.events.schema import Schema
 from cepheid.events.types import FLOAT, INT, TEXT, TIMESTAMP, DataType, Kind
 from cepheid.kernels import jit
 from cepheid.kernels.aggregates import _add_with_carry, float_of_sum
+from cepheid.kernels.layout import Floats, Ints
 from cepheid.language.bind import bind
 from cepheid.language.parser import parse
 from cepheid.testing.harness import EngineRoad, oracle_answers
@@ -118,18 +120,32 @@ def test_running_sums_come_back_too():
     assert matches("coalesce(sum(b.x), 7) >= 7", MOST, 1, -1, 5)
 
 
-def callable_here(function):
-    """A function that calls a kernel: compiled ones are called by other ones alone."""
-    if not jit.COMPILING:
-        return function
-    import numba
+@jit.kernel(entry=True)
+def nearest(pool: Ints, found: Floats) -> int:
+    """The float that is nearest to a sum and its carry."""
+    found[0] = float_of_sum(0, pool)
+    return 0
 
-    return numba.njit(function)
+
+@jit.kernel(entry=True)
+def add(value: int, pool: Ints) -> int:
+    """Add to a sum and its carry."""
+    _add_with_carry(0, value, pool)
+    return 0
+
+
+def callable_here(kernel):
+    """A kernel of this file, as machine code where this process makes some."""
+    if not jit.COMPILING:
+        return kernel
+    compilable = kernel.compilable
+    return MachineFunction(assembled(*compilable.compiled(), compilable.kinds, jit.OPTIMIZATION))
 
 
 def test_a_sum_and_its_carry_become_the_nearest_float():
-    compute = callable_here(lambda pool: float_of_sum(0, pool))
+    compute = callable_here(nearest)
     random = Random(7)
+    found = np.zeros(1, np.float64)
     for _ in range(3000):
         bits = random.randrange(64, 124)
         total = random.getrandbits(bits) | (1 << bits)
@@ -137,12 +153,12 @@ def test_a_sum_and_its_carry_become_the_nearest_float():
             total = (total >> (bits - 53) << (bits - 53)) + (1 << (bits - 54)) + random.choice((-1, 0, 1))
         total *= random.choice((1, -1))
         low = (total + 2**63) % 2**64 - 2**63
-        pool = np.array([low, (total - low) >> 64], np.int64)
-        assert compute(pool) == float(total)
+        compute(np.array([low, (total - low) >> 64], np.int64), found)
+        assert found[0] == float(total)
 
 
 def test_a_step_never_leaves_int64():
-    add = callable_here(lambda value, pool: _add_with_carry(0, value, pool))
+    step = callable_here(add)
     random = Random(3)
     pool = np.zeros(2, np.int64)
     total = 0
@@ -150,7 +166,7 @@ def test_a_step_never_leaves_int64():
         for _ in range(2000):
             value = random.choice([x for x in INTS if x is not None])
             total += value
-            add(value, pool)
+            step(value, pool)
             assert int(pool[1]) * 2**64 + int(pool[0]) == total
 
 

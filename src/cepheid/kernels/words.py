@@ -1,4 +1,4 @@
-"""Indices without a sign."""
+"""Words without a sign."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def _of_machine() -> Any:
     return uint64
 
 
-at: Callable[[int], int] = _of_machine() if COMPILING else int
-"""An index that is not negative: Numba does not test whether it is, a fifth of a walk's time."""
+unsigned: Callable[[int], int] = _of_machine() if COMPILING else int
+"""A word without a sign: what is computed of it and others of its kind has none, either."""
