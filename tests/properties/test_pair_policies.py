@@ -45,6 +45,13 @@ COUNTED = (
     "SEQ(A a, B+ b) WITHIN 4 s",
     "SEQ(A a, ANY(2, B b, C c, D d)) WITHIN 5 s",
     "(SEQ(A a, B b))+ WITHIN 5 s",
+    "SEQ(A a, B* b, any C c) WITHIN 9 s",
+    "SEQ(A a, B+ b, any C? c, D d) WHERE SAME[k] WITHIN 9 s",
+    "SEQ(A a, (B b, C c)+, any D d) WITHIN 9 s",
+    "SEQ(A a, A b, B c) WITHIN 5 s BETWEEN EACH 2 s",
+    "SEQ(A a, B+ b, C c) WHERE SAME[k] WITHIN 9 s BETWEEN EACH 2 EVENTS",
+    "SEQ(A a, B b, C c) WHERE SAME[k] WITHIN 6 EVENTS BETWEEN EACH 2 s",
+    "SEQ(A a, B b, C c) WHERE SAME[k] WINDOW 6 s SLIDE 3 s BETWEEN EACH 1 s",
     "A a",
 )
 """No key but SAME, no condition on one event, no NOT: the oracle sees such pairs, too, and the engine need not."""

@@ -27,6 +27,8 @@ pytestmark = [pytest.mark.compiled, pytest.mark.slow] if ENABLED else []
 QUERIES = (
     "SEQ(A a, B b) WITHIN 3 s POLICY any",
     "SEQ(A a, B b, C c) WHERE a.x < b.x AND b.x <= c.x WITHIN 5 s POLICY any",
+    "SEQ(A a, A b, B c) WITHIN 5 s BETWEEN EACH 2 s POLICY any",
+    "SEQ(A a, B+ b, C c) WHERE SAME[k] WITHIN 9 s BETWEEN EACH 4 s POLICY next",
     "SEQ(A a, B b, C c) WHERE SAME[k] WITHIN 4 s POLICY next",
     "SEQ(A a, B+ b, C c) WHERE SAME[k, abs(k)] AND b.x > 0 WITHIN 8 s POLICY next",
     "SEQ(A a, B+ b) WHERE a.k = b.k WITHIN 4 s POLICY next",

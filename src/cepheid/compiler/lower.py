@@ -19,15 +19,13 @@ from cepheid.compiler.requests import (
     FLOAT_SHAPE,
     INT_SHAPE,
     ORDERED_SHAPE,
-    OTHER_CLOCK,
-    TIME,
     Register,
     Requests,
     Shape,
     leaf_of,
     shape_of,
 )
-from cepheid.compiler.scope import LAST_EVENT, Scope
+from cepheid.compiler.scope import Scope
 from cepheid.events.types import BOOL, DataType, Kind
 from cepheid.kernels import layout as k
 from cepheid.language.tree import (
@@ -105,17 +103,6 @@ class Lowering:
         self._op(k.PUSH_COUNT, self.registers.count(element))
         self._op(k.PUSH_INT_CONST, bound)
         self._op(k.STACK_COMPARE_INTS, COMPARATORS[comparator])
-        return condition(first, len(self.tables.code))
-
-    def each_test(self, each: int) -> list[int]:
-        """Lower the bound on the time from the event before (BETWEEN EACH)."""
-        first = len(self.tables.code)
-        column = self.requests.number(OTHER_CLOCK if self.automaton.each_by_other else TIME)
-        self._op(k.PUSH_INT, 0, k.FROM_HEADER, k.M_CURRENT, column)
-        self._op(k.PUSH_INT, 0, k.FROM_ROW, LAST_EVENT, column)
-        self._op(k.SUB_INT)
-        self._op(k.PUSH_INT_CONST, each)
-        self._op(k.STACK_COMPARE_INTS, k.LE)
         return condition(first, len(self.tables.code))
 
     # --- leaves -----------------------------------------------------------------------------------

@@ -295,8 +295,6 @@ class _Compiler:
         rows.extend(self.lowering.test(test) for test in edge.tests if test not in exact)
         rows.extend(self._neighbour_test(edge))
         rows.extend(self._partition_test(edge))
-        if self.automaton.each is not None and edge.source is not None:
-            rows.append(self.lowering.each_test(self.automaton.each))
         # What most candidates fail at the least cost comes first.
         rows.sort(key=lambda row: self._filter(row, edge) is None)
         return self._add_conditions(rows), self._add_absences(edge.absences)

@@ -72,6 +72,8 @@ from cepheid.kernels.layout import (
     M_TAIL,
     MOVED_ON,
     NO_ROW,
+    P_EACH,
+    P_EACH_COLUMN,
     P_EDGES,
     P_HOOKS,
     P_HORIZON,
@@ -138,7 +140,9 @@ def advance(
     """
     n = pool[M_N_EVENTS]
     base = pool[M_BASE]
-    within = plan[P_WITHIN]
+    within, each = plan[P_WITHIN], plan[P_EACH]
+    clock = plan[P_EACH_COLUMN] * n - base  # that of BETWEEN EACH
+    each_is_time = plan[P_EACH_COLUMN] == TIME_COLUMN
     n_lists = plan[P_N_LISTS]
     keeps_time = plan[P_KEEP] >= 0 or within < 0
     run_field, tells = plan[P_RUN_FIELD], plan[P_TELLS]
@@ -252,10 +256,13 @@ def advance(
                             gone = True
                         else:
                             met = pool[row + field + 1] == key and pool[row + EVENT] != number
+                            # Events are counted in each partition: a key of one part tells that it is the same.
                             if met and over:
-                                # Events are counted in each partition: a key of one part tells that it is the same.
                                 gone = exact
                                 met = False
+                            elif met and each >= 0:
+                                met = ints[clock + number] - ints[clock + pool[row + EVENT]] <= each
+                                gone = not met and (exact or each_is_time)
                     if met and (guarded or OBSERVED):
                         cell = cell_at(first_cell, place - (pool[row + place_field] & far), shift, last_bin)
                         met = meets(cell, guarded, pool)

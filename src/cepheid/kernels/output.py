@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheid.kernels.hook_layout import H_PAIR
-from cepheid.kernels.hooks import OBSERVED, is_match, observe_in_match
+from cepheid.kernels.hooks import OBSERVED, is_match, observe_in_match, observe_twin
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
     EVENT,
@@ -21,6 +21,7 @@ from cepheid.kernels.layout import (
     NO_ROW,
     P_FIXED_LENGTH,
     P_HOOKS,
+    P_MIXED,
     P_ROW_WIDTH,
     P_RUN_FIELD,
     PARENT,
@@ -70,6 +71,8 @@ def emit(
             out[elements + at] = element_of(row, plan, pool)
         if OBSERVED and observes:
             observe_in_match(row + pair_field, pool)
+            if plan[P_MIXED]:
+                observe_twin(row_id, row, plan, pool)
         row_id = pool[row + PARENT]
 
 

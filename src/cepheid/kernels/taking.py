@@ -164,4 +164,6 @@ def take(
     link(made_id, made, target, plan, pool, ints, nulls)
     if plan[state + TWIN] >= 0:
         add_twin(made_id, plan[state + TWIN], plan, pool, reals, ints, floats, nulls, tally)
+        if OBSERVED:
+            went_on(made, plan, pool)  # it waits as long as its twin does, which takes nothing for good
     return True

@@ -82,10 +82,11 @@ class StateSpace:
         steps = [self._step(None, start, *way, pending) for way in self._in_cases(None, start)]
         while pending:
             node = pending.popleft()
-            for way in self._in_cases(node.key, node.key.term):
-                node.steps.append(self._step(node.key, node.key.term, *way, pending))
             if self.mixed and not node.key.left:
                 node.twin = self._twin(node.key, pending)
+            for way, case, other_case in self._in_cases(node.key, node.key.term):
+                if node.twin is None or not self._skips_a_loop(way):  # its twin takes those events
+                    node.steps.append(self._step(node.key, node.key.term, way, case, other_case, pending))
         return steps
 
     def _in_cases(self, key: Key | None, term: Term) -> Iterator[tuple[Way, Case, bool]]:
