@@ -70,6 +70,13 @@ def _begun(folder: Path, line: str) -> int:
         os._exit(code)
 
 
+def looks_s(n_lines: int, n_running: int, at_once: int) -> float:
+    """How long to wait for a further line: not at all where a fork can begin with one that is there."""
+    if n_lines and n_running < at_once:
+        return 0.0
+    return LOOKS_S if n_running else IDLE_LOOKS_S
+
+
 def main() -> int:
     """Make what is asked for; 1 where something cannot be made."""
     folder, at_once = Path(sys.argv[1]), int(sys.argv[2])
@@ -80,7 +87,7 @@ def main() -> int:
     made(SMALLEST)  # what Numba makes ready when it first compiles is there for all
     asks, rest, lines, n_running = True, b"", deque(sys.argv[3:]), 0
     while asks or lines or n_running:
-        if asks and select.select([sys.stdin], [], [], LOOKS_S if n_running else IDLE_LOOKS_S)[0]:
+        if asks and select.select([sys.stdin], [], [], looks_s(len(lines), n_running, at_once))[0]:
             read = os.read(sys.stdin.fileno(), 1 << 16)
             *whole, rest = (rest + read).split(b"\n")
             asks = bool(read) and b"" not in whole

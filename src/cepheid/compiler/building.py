@@ -82,7 +82,9 @@ class Builder:
                 return
             self._stay()
             self._in_work.update(new)
-            for part in [new[:1], new[1:]] if self._at_once > 1 else [new]:
+            # What stands together shares helpers; the small ones at the end are for whichever process is done first.
+            half = 1 + len(new) // 2
+            for part in [new[:1], new[1:half], *([key] for key in new[half:])] if self._at_once > 1 else [new]:
                 self._lines += [" ".join(map(text_of, part))] * bool(part)
             if self._compiler is not None:
                 self._tell(self._compiler)

@@ -133,6 +133,10 @@ class Elements:
             self._answered.take(come)
 
 
+MOST_COLUMNS = 4096
+"""Elements that are kept as columns, too: to make one of a set of hundreds takes a good part of a millisecond."""
+
+
 class RemoteData:
     """The elements of all stores that a query reads."""
 
@@ -140,6 +144,7 @@ class RemoteData:
         """Know nothing but what others know that ask the same sources: each answer is given to all of a run."""
         self._bound = bound
         self._stores = {name: Elements(bound.catalog.stores[name]) for name in _stores_read(bound)}
+        self._columns: dict[tuple[str, tuple[str, ...], Key], tuple[object, AnyColumn]] = {}
 
     def of(self, name: str) -> Elements:
         """What is known of a store.
@@ -218,7 +223,14 @@ class RemoteData:
         key = self._key(node, resolve)
         if key is None:
             return _absent_column(dtype)
-        return _columns([self._value(node, key)], dtype, f"the store {node.store}", None)
+        value, place = self._value(node, key), (node.store, node.path, key)
+        known = self._columns.get(place)
+        if known is None or known[0] is not value:
+            known = value, _columns([value], dtype, f"the store {node.store}", None)
+            if len(self._columns) >= MOST_COLUMNS:
+                self._columns.clear()
+            self._columns[place] = known
+        return known[1]
 
     def _type(self, node: Remote) -> DataType:
         """As the store declares it: bind has not seen look-ups whose key is an attribute of any event."""

@@ -173,7 +173,8 @@ def kernels(needs: Needs, flags: Flags = ()) -> Kernels:
         made = [_key(module, name, flags) for module, name in _names(needs)]
         loaded = {key: _loaded_or_none(key) for key in made}
         if None in loaded.values():
-            _ask_for([*(key for key, kernel in loaded.items() if kernel is None), *_BESIDE], waits=False)
+            missing = [key for key, kernel in loaded.items() if kernel is None]
+            _ask_for([*missing, *_beside(varying=needs.varying)], waits=False)
             loaded = {key: _loaded_or_none(key) for key in made}
         in_code = None not in loaded.values()
         advance, fire, *helpers = (loaded[key] if in_code else source_of(*key) for key in made)
@@ -215,7 +216,7 @@ def _names(needs: Needs) -> list[tuple[str, str]]:
 
 def chain_kernel(flags: Flags = ()) -> Kernel:
     """The kernel that steps plans that are chains: `kernels.advance_chain`. It has a guard, and no other hooks."""
-    return _kernel("advance_chain", "advance_chain", flags)
+    return _kernel("advance_chain", "advance_chain", flags, beside=_beside(varying=False))
 
 
 def paced_kernel(*, chain: bool) -> Kernel | None:
@@ -270,8 +271,12 @@ def text_kernel(*, bytes_only: bool = False) -> Kernel | None:
 
 def order_kernel(n_matches: int, *, varying: bool) -> Kernel:
     """The kernel that sorts matches of varying length, or of one: `kernels.order_varying`, `kernels.order_fixed`."""
-    module, name = ("order_varying", "order_varying") if varying else ("order_fixed", "sort_fixed")
+    module, name, _ = _order(varying=varying)
     return _kernel(module, name, n=n_matches)
+
+
+def _order(*, varying: bool) -> Key:
+    return ("order_varying", "order_varying", ()) if varying else ("order_fixed", "sort_fixed", ())
 
 
 def place_kernel(n_events: int) -> Kernel:
@@ -309,13 +314,14 @@ MANY = 20_000
 
 _loaded: dict[Key, Kernel] = {}
 
-_BESIDE: tuple[Key, ...] = (
-    ("relink", "relink", ()),
-    ("relink", "relink_kept", ()),
-    ("order_fixed", "sort_fixed", ()),
-    ("order_varying", "order_varying", ()),
-)
-"""Small kernels that most runs come to: when any is made, so are these."""
+
+def _beside(*, varying: bool) -> tuple[Key, ...]:
+    """Small kernels that most runs of a plan come to: when those that step it are made, so are these.
+
+    Args:
+        varying: its matches are of varying length.
+    """
+    return ("relink", "relink", ()), ("relink", "relink_kept", ()), _order(varying=varying)
 
 
 def _key(module: str, name: str, flags: Flags) -> Key:
@@ -323,17 +329,18 @@ def _key(module: str, name: str, flags: Flags) -> Key:
     return module, name, tuple(flag for flag in flags if flag in read)
 
 
-def _kernel(module: str, name: str, flags: Flags = (), *, n: int = 0) -> Kernel:
+def _kernel(module: str, name: str, flags: Flags = (), *, n: int = 0, beside: Sequence[Key] = ()) -> Kernel:
     """A kernel by its module in `kernels` and its name: its machine code, or plain Python as long as there is none.
 
     Args:
         module, name, flags: which.
         n: for so many items: for `MANY`, machine code is waited for.
+        beside: what is made with it.
     """
     key = _key(module, name, flags)
     found = _loaded_or_none(key)
     if found is None:
-        _ask_for([key, *_BESIDE], waits=n >= MANY)
+        _ask_for([key, *beside], waits=n >= MANY)
         found = _loaded_or_none(key)
     return source_of(*key) if found is None else found
 

@@ -10,10 +10,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core import base, codegen, typed_passes, types, untyped_passes
+from numba.core import base, codegen, event, ir, typed_passes, types, untyped_passes
 from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.inline_closurecall import InlineWorker
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _BranchOnWords(FunctionPass):
+    """Let branches ask for a word itself, which will do as a truth does, and not for what a call makes of it."""
+
+    _name = "branch_on_words"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        for block in state.func_ir.blocks.values():
+            branch = block.terminator
+            if not isinstance(branch, ir.Branch):
+                continue
+            made = {one.target.name: one for one in block.find_insts(ir.Assign)}
+            test = made.get(branch.cond.name)
+            if test is None or getattr(test.value, "op", "") != "call":
+                continue
+            called = made.get(test.value.func.name)
+            if called is not None and getattr(called.value, "value", None) is bool:
+                block.body[-1] = ir.Branch(test.value.args[0], branch.truebr, branch.falsebr, branch.loc)
+                block.body = [one for one in block.body if one is not test and one is not called]
+        return True
+
 
 _PASSES = (
     untyped_passes.TranslateByteCode,
@@ -22,6 +48,7 @@ _PASSES = (
     untyped_passes.DeadBranchPrune,  # what flags of `hooks` leave out is not typed
     untyped_passes.InlineInlinables,
     untyped_passes.DeadBranchPrune,
+    _BranchOnWords,
     untyped_passes.ReconstructSSA,
     typed_passes.NopythonTypeInference,
     typed_passes.PreLowerStripPhis,
@@ -44,10 +71,14 @@ class KernelPipeline(CompilerBase):
 
 
 def remember() -> None:
-    """Let Numba find out once what it asks for at each place: what an operator gives, a macro, the size of a type."""
+    """Let Numba find out once what it asks for at each place: what an operator gives, a macro, the size of a type.
+
+    And let it tell nobody what it is at, which nobody listens to.
+    """
     _remember_types()
     _remember_macros()
     _remember_sizes()
+    event.broadcast = _nothing  # who wants to know when a pass begins and ends
 
 
 def optimized(library: Any) -> str:
@@ -79,14 +110,15 @@ def optimize_once() -> None:
         library._ensure_finalized()
         return 0
 
-    def nothing(*_: Any) -> None:
-        pass
-
     _library._optimize_final_module = paste
-    _library._finalize_specific = nothing
+    _library._finalize_specific = _nothing
     _library.get_pointer_to_function = no_address
     jit: Any = codegen.JITCPUCodegen
-    jit.set_env = nothing
+    jit.set_env = _nothing
+
+
+def _nothing(*_: Any) -> None:
+    pass
 
 
 def _remember_types() -> None:

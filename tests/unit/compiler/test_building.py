@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cepheid
-from cepheid.compiler import building
+from cepheid.compiler import build, building
 from cepheid.compiler.building import Builder, Key, file_of
 from cepheid.errors import SetupError
 from cepheid.kernels.jit import ENABLED
@@ -68,6 +68,13 @@ def test_one_process_serves_all_that_is_asked_for_and_then_ends(builder: Builder
     builder.wait_for([SMALL])
     assert file_of(tmp_path, SMALL).exists(), "another one begins"
     assert builder.n_made == 3
+
+
+def test_what_is_asked_for_is_begun_at_once() -> None:
+    assert build.looks_s(n_lines=2, n_running=0, at_once=2) == 0.0
+    assert build.looks_s(n_lines=1, n_running=1, at_once=2) == 0.0
+    assert build.looks_s(n_lines=1, n_running=2, at_once=2) == build.looks_s(0, 1, 2) == build.LOOKS_S
+    assert build.looks_s(n_lines=0, n_running=0, at_once=2) == build.IDLE_LOOKS_S > build.LOOKS_S
 
 
 @needs_proc
