@@ -72,9 +72,10 @@ class CompiledPlan:
             (self.hooks is not None and self.hooks.needs_general)
             or self.automaton.strict
             or self.automaton.joins is not None
+            or self.automaton.each is not None
             or (self.automaton.counts_events and self.automaton.partition)
         ):
-            return None  # not all hooks are in its kernel; or its clock is another in each partition
+            return None  # not all hooks are in its kernel, nor are gaps; or its clock is another in each partition
         return chain_of(self.plan, self.needs)
 
     @cached_property

@@ -182,7 +182,8 @@ class CarriedSession:
         if pool.pool[k.M_N_MATCHES]:
             found = self._told(batch, matches_in(compiled, batch, in_place, pool.pool, pool.out))
             pool.forget_matches()
-        if ready is None or self._n_new >= max(MIN_NEW_EVENTS, (len(batch) - self._n_new) // 2):
+        n_old = len(batch) - self._n_new
+        if ready is None or watermark_us == AFTER_ALL_US or self._n_new >= max(MIN_NEW_EVENTS, n_old // 2):
             self.compact()
         return found
 

@@ -114,6 +114,7 @@ from cepheid.kernels.room import has_room, pause
 from cepheid.kernels.rows import bucket_of
 from cepheid.kernels.signatures import Ending, Free, Helper
 from cepheid.kernels.taking import take
+from cepheid.kernels.twins import grow_twin
 
 
 @kernel(entry=True)
@@ -321,6 +322,8 @@ def advance(
                                         pool[row + run_field + 2] = MOVED_ON
                                     elif tells and pool[row + run_field + 2] != MOVED_ON:
                                         pool[row + run_field + 2] = GROWN
+                                        if moves_on:
+                                            grow_twin(row_id, row, plan, pool)
                                 if taken and not plan[edge + FORKS]:
                                     if OBSERVED and not starting:
                                         went_on(row, plan, pool)

@@ -51,31 +51,22 @@ from cepheid.kernels.hook_layout import (
 )
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
-    EVENT,
     FIRST_COLUMN,
     M_BASE,
-    M_CAPACITY,
-    M_HEAD,
     M_HOOKS,
     M_N_ENTRIES,
     M_N_EVENTS,
     M_N_MATCHES,
     M_OUT_ELEMENTS,
-    M_ROWS,
-    M_TAIL,
     NOT_LEFT,
     P_FIXED_LENGTH,
     P_HOOKS,
-    P_ROW_WIDTH,
-    P_STATES,
-    PARENT,
     STATE,
     STATE_MASK,
-    STATE_WIDTH,
     TIMED_OUT,
-    TWIN,
     Ints,
 )
+from cepheid.kernels.rows import twin_of
 
 GUARDED = 0
 """Pairs may be dropped."""
@@ -364,19 +355,10 @@ def observe_in_match(field: int, pool: Ints) -> None:
 
 @kernel()
 def observe_twin(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
-    """Let a partial match and its copy that left a loop (`twins`) count as one: if one began a match, the other did.
-
-    They are made one after the other, so they lie side by side as long as there are both.
-    """
-    mask, width = pool[M_CAPACITY] - 1, plan[P_ROW_WIDTH]
-    state = pool[row + STATE] & STATE_MASK
-    for other_id in range(max(row_id - 1, pool[M_TAIL]), min(row_id + 2, pool[M_HEAD])):
-        other = pool[M_ROWS] + (other_id & mask) * width
-        if pool[other + EVENT] == pool[row + EVENT] and pool[other + PARENT] == pool[row + PARENT]:
-            others = pool[other + STATE] & STATE_MASK
-            first, last = (others, state) if other_id < row_id else (state, others)
-            if plan[plan[P_STATES] + first * STATE_WIDTH + TWIN] == last:
-                pool[other + plan[plan[P_HOOKS] + H_PAIR]] |= IN_MATCH
+    """Let a partial match and its copy that left a loop count as one: if one began a match, the other did."""
+    twin = twin_of(row_id, row, plan, pool)
+    if twin >= 0:
+        pool[twin + plan[plan[P_HOOKS] + H_PAIR]] |= IN_MATCH
 
 
 @kernel(macro=True)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from cepheid.kernels.jit import kernel
 from cepheid.kernels.layout import (
+    EVENT,
     M_CAPACITY,
+    M_HEAD,
     M_ROWS,
+    M_TAIL,
     P_N_REALS,
     P_REGISTER_REALS,
     P_ROW_WIDTH,
     P_STATES,
+    PARENT,
     STATE,
     STATE_ELEMENT,
     STATE_MASK,
     STATE_WIDTH,
+    TWIN,
     Ints,
 )
 
@@ -25,6 +30,23 @@ INT_MAX = 2**63 - 1
 def row_of(row_id: int, plan: Ints, pool: Ints) -> int:
     """Where a row lies in the pool."""
     return pool[M_ROWS] + (row_id & (pool[M_CAPACITY] - 1)) * plan[P_ROW_WIDTH]
+
+
+@kernel()
+def twin_of(row_id: int, row: int, plan: Ints, pool: Ints) -> int:
+    """Where the copy of a row lies that left a loop in which the row goes on (`twins`), or the row of a copy; or -1.
+
+    They are made one after the other, so they stand side by side as long as there are both.
+    """
+    state = pool[row + STATE] & STATE_MASK
+    for other_id in range(max(row_id - 1, pool[M_TAIL]), min(row_id + 2, pool[M_HEAD])):
+        other = row_of(other_id, plan, pool)
+        if pool[other + EVENT] == pool[row + EVENT] and pool[other + PARENT] == pool[row + PARENT]:
+            others = pool[other + STATE] & STATE_MASK
+            goes_on, left = (others, state) if other_id < row_id else (state, others)
+            if plan[plan[P_STATES] + goes_on * STATE_WIDTH + TWIN] == left:
+                return other
+    return -1
 
 
 @kernel(macro=True)

@@ -12,6 +12,7 @@ from cepheid.kernels.layout import (
     LINKS,
     LOGS_ROWS,
     M_HEAD,
+    MOVED_ON,
     P_LOGS,
     P_N_REALS,
     P_REGISTERS,
@@ -28,7 +29,7 @@ from cepheid.kernels.layout import (
 )
 from cepheid.kernels.lists import link
 from cepheid.kernels.output import hang
-from cepheid.kernels.rows import row_of
+from cepheid.kernels.rows import row_of, twin_of
 from cepheid.kernels.signatures import Helper
 
 
@@ -62,3 +63,11 @@ def add_twin(
     if plan[P_LOGS] == LOGS_ROWS or plan[plan[P_STATES] + twin * STATE_WIDTH + ACCEPTS] == ACCEPTS_LATE:
         hang(copy_id, copy, plan, pool)
     link(copy_id, copy, twin, plan, pool, ints, nulls)
+
+
+@kernel()
+def grow_twin(row_id: int, row: int, plan: Ints, pool: Ints) -> None:
+    """A row took one more event, and also stays as it is; so did its twin, as they are one partial match."""
+    twin, mark = twin_of(row_id, row, plan, pool), plan[P_RUN_FIELD] + 2
+    if twin >= 0 and pool[twin + mark] != MOVED_ON:
+        pool[twin + mark] = GROWN

@@ -358,7 +358,9 @@ class _Graph:
             ends=tuple(self._end(node, end) for end in ends),
             ways=self._in_order(node, ways) if self.strict else (),
             twin=None if node.twin is None else self.space.nodes[node.twin].number,
-            neighbours=self.mixed and all(self.space.policy(step.way) is Policy.STRICT for step in node.steps),
+            neighbours=self.mixed
+            and node.twin is None  # it waits, too
+            and all(self.space.policy(step.way) is Policy.STRICT for step in node.steps),
             closers=self._closers(node.key),
         )
 
