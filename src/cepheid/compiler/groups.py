@@ -106,7 +106,7 @@ def write_groups(
     loops: dict[str, LoopElements] = {}
     at = begin + len(parts[0])
     for b, element in enumerate(negated):
-        if element.index not in found:
+        if element.index not in found or n == 0:  # a condition that names no event leaves the kernel none
             continue
         assert element.inner is not None
         own = [variables[name] for name in element.inner.variables]

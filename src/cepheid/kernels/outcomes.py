@@ -28,6 +28,7 @@ from cepheid.kernels.layout import (
     NO_ROW,
     P_EACH,
     P_EACH_COLUMN,
+    P_EACH_IS_TIME,
     P_ENDS,
     P_LOGS,
     P_TELLS,
@@ -69,10 +70,25 @@ def _other_clock_at(decider: int, plan: Ints, pool: Ints, ints: Ints) -> int:
 
 
 @kernel()
+def _goes_beyond(event: int, decider: int, plan: Ints, pool: Ints, ints: Ints) -> int:
+    """Whether the other clock is further at an event than `by_time` wants: 1 yes, 0 it is just there, -1 no."""
+    there = ints[plan[P_EACH_COLUMN] * pool[M_N_EVENTS] + event - pool[M_BASE]]
+    wanted = _other_clock_at(decider, plan, pool, ints)
+    if there == wanted:
+        return -plan[P_EACH_IS_TIME]  # a time has come once all events of that time have
+    return 1 if there > wanted else -1
+
+
+@kernel()
 def _comes_later(time: int, event: int, than_time: int, than_event: int, plan: Ints, pool: Ints, ints: Ints) -> bool:
-    """As `is_later`, where BETWEEN EACH may have another clock, too."""
-    if time == than_time and event <= LATE_AFTER and than_event <= LATE_AFTER:
-        return _other_clock_at(event, plan, pool, ints) > _other_clock_at(than_event, plan, pool, ints)
+    """As `is_later`, where BETWEEN EACH may have another clock: what `by_time` gives is when either clock is there."""
+    if event <= LATE_AFTER and than_event <= LATE_AFTER:
+        if time == than_time:
+            return _other_clock_at(event, plan, pool, ints) > _other_clock_at(than_event, plan, pool, ints)
+    elif event <= LATE_AFTER and than_event >= 0:
+        return is_later(time, -1, than_time, than_event) and _goes_beyond(than_event, event, plan, pool, ints) < 0
+    elif event >= 0 and than_event <= LATE_AFTER:
+        return is_later(time, event, than_time, -1) or _goes_beyond(event, than_event, plan, pool, ints) > 0
     return is_later(time, event, than_time, than_event)
 
 

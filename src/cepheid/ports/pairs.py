@@ -91,16 +91,18 @@ class Guard:
 class Seen:
     """What has happened since the run began; all arrays are int64 and copies.
 
-    A pair whose event can be taken for several variables is taken once for each. A partial match of which a NOT is
-    broken for good waits for nothing, nor does one that lies further back than BETWEEN EACH allows; that the UNTIL of a
-    loop has closed it, or that it is full, is seen when an event would be taken for it. Under POLICY strict all partial
-    matches of a start meet an event, also those that turn out not to be preferred, and of those with the same future
-    one; there are no groups. Where variables wait for the last event, pairs are known when a match is put together, but
-    for those at its beginning: ``dropped`` has one for each match that was lost there. Nothing is observed there, as
-    what would be counted is no longer a property of the query. A pair that the plan spares is neither processed nor
-    taken, and its partial match is neither created nor expired: such a count tells how rare the last event is, not of
-    what use the pair was, and would change with the plan in the middle of a stream. To know the pairs that the plan
-    spares is to make the partial matches that it spares.
+    A pair whose event can be taken for several variables is taken once for each. Where these are a loop and the element
+    behind it that has the prefix ``any``, it meets twice, too; and under `next` there is a partial match for each
+    branch of an OR. A partial match of which a NOT is broken for good waits for nothing, nor does one that lies further
+    back than BETWEEN EACH allows; that the UNTIL of a loop has closed it, that it is full, or has taken too few to be
+    left, is seen when an event would be taken. Under POLICY strict all partial matches of a start meet an event, also
+    those that turn out not to be preferred, and of those with the same future one; there are no groups. Where variables
+    wait for the last event, pairs are known when a match is put together, but for those at its beginning: ``dropped``
+    has one for each match that was lost there. Nothing is observed there, as what would be counted is no longer a
+    property of the query. A pair that the plan spares is neither processed nor taken, and its partial match is neither
+    created nor expired: such a count tells how rare the last event is, not of what use the pair was, and would change
+    with the plan in the middle of a stream. To know the pairs that the plan spares is to make the partial matches that
+    it spares.
 
     Attributes:
         work: events read, and partial matches walked over, whether they met the event or not; 0 without `Wanted.work`.

@@ -161,3 +161,10 @@ def test_it_is_what_the_oracle_says(policy):
             n_broken += not oracle
     assert n_found > 5
     assert n_broken > 5
+
+
+@pytest.mark.parametrize("window", ["WINDOW 7 EVENTS SLIDE 2 EVENTS BETWEEN EACH 4 EVENTS", "WINDOW 7 s SLIDE 2 s", ""])
+def test_a_condition_that_names_no_event_may_leave_none(window):
+    bound = bound_to(f"PATTERN SEQ(C a, NOT *+ c, A d) WHERE abs(3) = 2 {window} POLICY any")
+    events = stream(("C", 1, 1), ("B", 2, 1), ("A", 9, 1))
+    assert EngineRoad(bound).answers(events) == oracle_answers(bound, events) == []

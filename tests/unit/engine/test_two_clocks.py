@@ -126,3 +126,29 @@ def test_it_is_what_the_oracle_says(query, policy):
                 assert road.answers(stream(*events)) == oracle, (text, events)
                 n_found += len(oracle)
     assert n_found > 10
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "WITHIN 5 s BETWEEN EACH 1 EVENTS",
+        "WITHIN 5 s BETWEEN EACH 2 EVENTS",
+        "WITHIN 5 EVENTS BETWEEN EACH 2 s",
+        "WITHIN 4 EVENTS BETWEEN EACH 3 s",
+    ],
+)
+@pytest.mark.parametrize(
+    "pattern", ["SEQ(A a, B? b, NOT C c)", "SEQ(A a, *{0,2} b, NOT D c)", "SEQ(A a, B*? b, NOT C c)"]
+)
+def test_a_match_under_strict_waits_for_those_that_are_preferred_by_either_clock(pattern, window):
+    bound = bound_to(f"PATTERN {pattern} {window} POLICY strict")
+    road, random, n_found = EngineRoad(bound), Random(pattern + window), 0
+    for _ in range(40):
+        events, at = [], 0
+        for _ in range(random.randint(3, 8)):
+            at += random.choice((0, 1, 1, 2))
+            events.append((random.choice("ABCD"), at, 1))
+        expected = oracle_answers(bound, stream(*events))
+        assert road.answers(stream(*events)) == expected, events
+        n_found += len(expected)
+    assert n_found > 5
