@@ -60,7 +60,8 @@ def local_session(
     """Start Spark in this process, or take the session that runs in it.
 
     The settings that matter to `detect`: larger Arrow batches, no user interface and no bars of progress, the Python of
-    this process on the executors, a warehouse outside the current folder, `LOCAL_FILES` and `worker_sockets`.
+    this process on the executors, their daemon (`worker_daemon`), a warehouse outside the current folder, `LOCAL_FILES`
+    and `worker_sockets`.
 
     Args:
         app_name: what the session is called.
@@ -88,6 +89,7 @@ def local_session(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        "spark.python.daemon.module": "cepheid.spark.worker_daemon",
         **LOCAL_FILES,
         **worker_sockets(),
     }
