@@ -45,7 +45,7 @@ def laid_out(
     header[k.P_KEEP_NEGATED] = -1 if kept_longer is None else kept_longer
     header[k.P_EACH] = -1 if automaton.each is None else automaton.each
     header[k.P_EACH_COLUMN] = each_column
-    header[k.P_EACH_IS_TIME] = int(automaton.each_by_other and automaton.counts_events)
+    header[k.P_EACH_IS_TIME] = int(automaton.bound.window.each_events is None)
     header[k.P_N_STARTS] = 1 + len(automaton.further_starts)
     header[k.P_N_LISTS] = len(tables[k.P_LISTS]) - header[k.P_N_STARTS]
     header[k.P_ROW_WIDTH] = registers_at + registers.n_ints

@@ -120,9 +120,9 @@ class MachineFunction:
         value: int = result.value
         return value
 
-    def words(self, *arguments: Any) -> list[int | None]:
+    def words(self, *arguments: Any) -> list[int]:
         """The words of the calling convention for some arguments; see `__call__`."""
-        words: list[int | None] = []
+        words: list[int] = []
         for kind, value in zip(self._kinds, arguments, strict=True):
             if kind in _DTYPES:
                 if value.dtype != _DTYPES[kind] or value.ndim != 1 or not value.flags.c_contiguous:

@@ -40,7 +40,7 @@ class RepeatedCall:
         self._arguments = list(arguments)
         if not isinstance(self._kernel, MachineFunction):
             return
-        words = [0 if word is None else word for word in self._kernel.words(*arguments)]
+        words = self._kernel.words(*arguments)
         self._block = np.array([0, 0, self._kernel.address, *words], np.int64)
         self._cells = self._block.data
         self._places = self._kernel.places

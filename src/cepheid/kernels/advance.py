@@ -74,6 +74,7 @@ from cepheid.kernels.layout import (
     NO_ROW,
     P_EACH,
     P_EACH_COLUMN,
+    P_EACH_IS_TIME,
     P_EDGES,
     P_HOOKS,
     P_HORIZON,
@@ -143,7 +144,6 @@ def advance(
     base = pool[M_BASE]
     within, each = plan[P_WITHIN], plan[P_EACH]
     clock = plan[P_EACH_COLUMN] * n - base  # that of BETWEEN EACH
-    each_is_time = plan[P_EACH_COLUMN] == TIME_COLUMN
     n_lists = plan[P_N_LISTS]
     keeps_time = plan[P_KEEP] >= 0 or within < 0
     run_field, tells = plan[P_RUN_FIELD], plan[P_TELLS]
@@ -263,7 +263,7 @@ def advance(
                                 met = False
                             elif met and each >= 0:
                                 met = ints[clock + number] - ints[clock + pool[row + EVENT]] <= each
-                                gone = not met and (exact or each_is_time)
+                                gone = not met and (exact or plan[P_EACH_IS_TIME] != 0)
                     if met and (guarded or OBSERVED):
                         cell = cell_at(first_cell, place - (pool[row + place_field] & far), shift, last_bin)
                         met = meets(cell, guarded, pool)

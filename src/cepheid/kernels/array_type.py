@@ -2,8 +2,8 @@
 
 Numba's own has seven words: what owns the array, its shape and its strides, beside the place of its data. Each call
 hands all of them on, and an index may count from the end. Kernels need two words, and count from the beginning. With
-seven, a call by address moved some fifty words from one place of the stack to another, a third of the time of some
-queries; and half of the time to compile a kernel went into the places where it reads an array.
+seven, a call by address moved some fifty words from one place of the stack to another, where the processor stood for a
+third of the general kernel's time in some builds of it; and a quarter of the time to compile went into them.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ P_JOIN_FIELD = 39  # where in a row the fields J_STEP and those after it begin
 P_HOOKS = 40  # a table for policies: see `hook_layout`
 P_N_SORTED = 41  # how many steps find events in the order of a value
 P_CHAIN = 42  # the field of what a row rests on, where conditions may wait for answers: see `open_layout`; or -1
-P_EACH_IS_TIME = 43  # 1: events are counted, but BETWEEN EACH is measured in time
+P_EACH_IS_TIME = 43  # 1: BETWEEN EACH is measured in time, whatever WITHIN is
 PLAN_HEADER = 44
 
 # --- header of `pool`: what a kernel keeps between calls -------------------------------------------

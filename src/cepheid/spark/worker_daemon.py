@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import sys
 import traceback
-from types import SimpleNamespace
 from typing import Any
 
 from pyspark import daemon
 
+_print_exc = traceback.print_exc
 
-def print_exc() -> None:
+
+def print_exc(*arguments: Any, **named: Any) -> None:
     """As `traceback.print_exc`, but say nothing of a Spark that is gone."""
     if not isinstance(sys.exc_info()[1], (BrokenPipeError, ConnectionResetError)):
-        traceback.print_exc()
+        _print_exc(*arguments, **named)
 
 
 def main() -> None:
     """Start workers until Spark ends."""
-    changed: Any = daemon
-    changed.traceback = SimpleNamespace(print_exc=print_exc, format_exc=traceback.format_exc)
-    changed.manager()
+    traceback.print_exc = print_exc
+    daemon.manager()
 
 
 if __name__ == "__main__":

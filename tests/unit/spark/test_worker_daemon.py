@@ -44,8 +44,6 @@ def test_other_errors_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     for error, told in ((BrokenPipeError(32, "Broken pipe"), False), (KeyError("x"), True)):
         try:
             raise error
-        except OSError:
-            print_exc()
-        except KeyError:
+        except (OSError, KeyError):
             print_exc()
         assert ("Traceback" in capsys.readouterr().err) == told
