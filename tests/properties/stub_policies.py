@@ -25,6 +25,7 @@ class DropsCells:
         dropped: these cells.
         wanted: what it wants.
         n_work: after how much work it wants to be asked again.
+        observes: whether it observes from the beginning on, where it wants to.
         cells, seen: what it was told last.
         n_looks: how often it was asked.
     """
@@ -35,15 +36,17 @@ class DropsCells:
     cells: Cells | None = None
     seen: Seen | None = None
     n_looks: int = 0
+    observes: bool = True
 
     def begin(self, cells: Cells) -> Orders:
         self.cells = cells
+        observe = self.observes and self.wanted.observe
         if not self.wanted.guard:
-            return Orders(n_work=self.n_work)
+            return Orders(n_work=self.n_work, observe=observe)
         utilities = np.ones(cells.shape, np.int64)
         for at in np.ndindex(*cells.shape):
             utilities[at] = (cells.types[at[0]], cells.states[at[1]], at[2]) not in self.dropped
-        return Orders(Guard(utilities, threshold=0), self.n_work)
+        return Orders(Guard(utilities, threshold=0), self.n_work, observe)
 
     def look(self, seen: Seen) -> Orders:
         self.seen = seen

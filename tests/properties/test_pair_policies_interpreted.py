@@ -21,7 +21,7 @@ def require_passes(*names: str) -> None:
 
 
 def test_policies_that_look_at_pairs():
-    require_passes("test_pair_policies.py", "test_pair_policies_postponed.py")
+    require_passes("test_pair_policies.py", "test_pair_policies_paused.py", "test_pair_policies_postponed.py")
 
 
 @pytest.mark.slow

@@ -273,7 +273,7 @@ class Counts:
         self.seen: Seen | None = None
 
     def begin(self, cells: Cells) -> Orders:
-        return Orders()
+        return Orders(observe=True)
 
     def look(self, seen: Seen) -> Orders:
         self.seen = seen

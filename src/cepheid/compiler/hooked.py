@@ -104,9 +104,9 @@ class HookTable:
     def updates(self, edge: Edge) -> list[list[int]]:
         """The rows of the table `updates` for a step: a start notes its place, where its window begins.
 
-        Kernels that observe note it beside the pair, in `hooks.observe_row`.
+        Kernels that observe write it once more, beside the pair (`hooks.observe_row`).
         """
-        if edge.source is not None or self._first < 0 or self.hooks.wanted.observe:
+        if edge.source is not None or self._first < 0:
             return []
         return [[k.SET_VALUE, self._first, 0, self._place, 0]]
 
@@ -150,11 +150,11 @@ def cells_of(automaton: Automaton, wanted: Wanted) -> Cells:
     cells = Cells((*types, None), (*states, None), wanted.n_bins, wanted.bin_events)
     n_types, n_states, n_bins = cells.shape
     n_cells = n_types * n_states * n_bins
-    if n_cells > h.MOST_CELLS:
+    if n_cells >= h.MOST_CELLS:
         bound = automaton.bound
         raise NotSupportedError(
             f"{n_types} types, {n_states} states and {n_bins} bins make {n_cells} cells, and a policy can tell "
-            f"{h.MOST_CELLS} apart",
+            f"{h.MOST_CELLS - 1} apart",
             remedy="take fewer and wider bins (Wanted.n_bins, bin_events)",
             text=bound.text,
             origin=bound.origin,

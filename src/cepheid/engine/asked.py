@@ -49,7 +49,7 @@ class Asked:
         field = max(int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_FIRST]), 0)
         n_types, n_states, n_bins = self._hooks.cells.shape
         n_groups = n_types * n_states
-        groups = h.AREA_HEADER + n_groups * n_bins * h.RECORD_WIDTH
+        groups = h.AREA_HEADER + (n_groups * n_bins + 1) * h.RECORD_WIDTH
         states = groups + n_groups * h.RECORD_WIDTH
         area = np.zeros(states + n_states * h.RECORD_WIDTH, np.int64)
         area[h.A_THRESHOLD], area[h.A_LEAST], area[h.A_LIMIT] = LETS_ALL_THROUGH, 1 + LETS_ALL_THROUGH, NO_LIMIT
@@ -66,7 +66,21 @@ class Asked:
 
     def look(self) -> None:
         """Show the policy what has happened: as much work is done as it asked for."""
+        observed = self.observes
         self._obey(self._policy.look(self._seen(ended=False)))
+        if self.observes and not observed:
+            self._mark_unobserved()
+
+    def before_rows_are_saved(self) -> None:
+        """Let their marks be true, where pairs may be observed as soon as they are restored."""
+        if self._hooks.wanted.observe and not self.observes:
+            self._mark_unobserved()
+
+    def _mark_unobserved(self) -> None:
+        """Let the partial matches that are there count for no pair: they came about while nobody observed."""
+        ring, at = self._ring(), (self._places(), self._marks)
+        nowhere = int(np.prod(self.cells.shape))
+        ring[at] = ring[at] & ~h.BELOW_PLACE | nowhere << h.CELL_SHIFT | h.WENT_ON
 
     def end(self) -> None:
         """Show the policy all that has happened."""
@@ -112,9 +126,15 @@ class Asked:
         area = self._pool.for_policy
         return bool(area[h.A_LEAST] <= area[h.A_THRESHOLD])
 
+    @property
+    def observes(self) -> bool:
+        """Whether pairs are observed now."""
+        return bool(self._pool.for_policy[h.A_OBSERVES])
+
     def flags(self, wanted: Flags) -> Flags:
-        """Of the flags of kernels for what the policy wants those that its orders need: a guard may be idle."""
-        return wanted if self.may_drop else tuple(flag for flag in wanted if flag != "GUARDED")
+        """Of the flags of kernels for what the policy wants those that its orders need."""
+        idle = {"GUARDED": not self.may_drop, "OBSERVED": not self.observes}
+        return tuple(flag for flag in wanted if not idle.get(flag, False))
 
     @contextmanager
     def uncounted(self) -> Iterator[None]:
@@ -135,6 +155,10 @@ class Asked:
             if not wanted.work or orders.n_work < 1:
                 raise ValueError(f"n_work is {orders.n_work}; it needs Wanted.work, and is at least 1")
             area[h.A_LIMIT] = area[h.A_WORK] + orders.n_work
+        if orders.observe is not None:
+            if orders.observe and not wanted.observe:
+                raise ValueError("the policy observes pairs, and does not want to (Wanted.observe)")
+            area[h.A_OBSERVES] = orders.observe
 
     def _keep_apart(self, guard: Guard) -> None:
         shape = self._hooks.cells.shape
@@ -171,7 +195,7 @@ class Asked:
         tables = [table.copy() for table in self._counted()]
         dropped, processed, taken, completed, matched, groups, groups_dropped = tables[:7]
         created, extended, expired, pairs, evaluated = tables[7:]
-        if ended and self._hooks.wanted.observe:
+        if ended and self.observes:
             expired += self._left_open()
         return Seen(
             work=int(self._pool.for_policy[h.A_WORK]),
@@ -192,9 +216,18 @@ class Asked:
 
     def _left_open(self) -> k.Ints:
         """By state, the partial matches that could go on when the input ended, which closes all windows."""
-        words = self._pool.pool
-        places = np.arange(words[k.M_TAIL], words[k.M_HEAD]) & (words[k.M_CAPACITY] - 1)
-        rows = words[words[k.M_ROWS] :][: int(words[k.M_CAPACITY]) * self._row_width].reshape(-1, self._row_width)
-        rows = rows[places]
-        states = rows[rows[:, self._marks] & h.WENT_ON == 0, k.STATE] & k.STATE_MASK
+        ring, places = self._ring(), self._places()
+        waits = ring[places, self._marks] & h.WENT_ON == 0
+        states = ring[places[waits], k.STATE] & k.STATE_MASK
         return np.bincount(states, minlength=self.cells.shape[1]).astype(np.int64, copy=False)
+
+    def _ring(self) -> k.Ints:
+        """The ring of rows, (capacity, words): a view."""
+        words, width = self._pool.pool, self._row_width
+        return words[words[k.M_ROWS] :][: int(words[k.M_CAPACITY]) * width].reshape(-1, width)
+
+    def _places(self) -> k.Ints:
+        """Where in it the rows in use lie, the oldest first."""
+        words = self._pool.pool
+        places: k.Ints = np.arange(words[k.M_TAIL], words[k.M_HEAD]) & (words[k.M_CAPACITY] - 1)
+        return places

@@ -215,6 +215,8 @@ class CarriedSession:
     def saved(self) -> tuple[EventBatch | None, list[Any], dict[str, Any]]:
         """See `engine.incremental.Session.saved`."""
         self.compact()
+        if self._asked is not None:
+            self._asked.before_rows_are_saved()
         tables = list(saved_rows(self._compiled, self._pool, self._events))
         said: dict[str, Any] = {"plan": fingerprint(self._compiled), "n_dropped": self.n_dropped}
         if self._policy is not None:

@@ -188,11 +188,11 @@ def compact(compiled: CompiledPlan, pool: Pool, events: KernelEvents, watermark_
 
 def _count_expired(compiled: CompiledPlan, pool: Pool, gone: k.Ints) -> None:
     """Count for a policy that observes, as `kernels.hooks.observe_end` does, rows whose room is given back here."""
-    if compiled.hooks is None or not compiled.hooks.wanted.observe or not len(pool.for_policy):
+    area = pool.for_policy
+    if not len(area) or not area[h.A_OBSERVES]:
         return
     marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_PAIR])
     states = gone[gone[:, marks] & h.WENT_ON == 0, k.STATE] & k.STATE_MASK
-    area = pool.for_policy
     counts = np.bincount(states)
     area[area[h.A_STATES] + h.S_EXPIRED :: h.RECORD_WIDTH][: len(counts)] += counts
 

@@ -179,8 +179,8 @@ def run_plan(
 def _stays_idle(compiled: CompiledPlan, begun: Asked) -> bool:
     """Whether a policy has begun with nothing to do, and will not be asked again before the end."""
     assert compiled.hooks is not None
-    asks = compiled.hooks.needs_general or compiled.automaton.tells_timed_out or compiled.automaton.postpones
-    return not asks and not begun.may_drop
+    asks = compiled.hooks.wanted.work or compiled.automaton.tells_timed_out or compiled.automaton.postpones
+    return not asks and not begun.may_drop and not begun.observes
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,7 +444,7 @@ def fire_until(
     plan = compiled.plan
     if plan[k.P_RUN_FIELD] < 0:
         return
-    loaded = kernels(compiled.needs, compiled.automaton.kernel_flags if asked is None else compiled.flags)
+    loaded = kernels(compiled.needs, compiled.automaton.kernel_flags if asked is None else asked.flags(compiled.flags))
     arrays = (events.ints, events.floats, events.nulls)
     until, everything = (0, 1) if until_us is None else (until_us, 0)
     helpers = loaded.helpers[:2]

@@ -36,9 +36,11 @@ A_LEAST = 3  # the least of all utilities
 A_PAIR = 4  # the cell of the pair at hand
 A_FIELD = 5  # the field of rows with the place of their first event; any where windows slide
 A_GROUPS, A_STATES = 6, 7  # where their records begin, counted from here
-AREA_HEADER = 8
-# Then a record for each cell; behind them those of groups, which are told by type and state as cells are, and of
-# states. What is to be counted of one thing lies in one cache line, and is found with one addition.
+A_OBSERVES = 8  # whether pairs are observed now
+AREA_HEADER = 16
+# Then a record for each cell, and one that nobody reads: that of rows which were there before pairs were observed.
+# Behind them those of groups, which are told by type and state as cells are, and of states. What is to be counted of
+# one thing lies in one cache line, and is found with one addition.
 RECORD_SHIFT = 3
 RECORD_WIDTH = 1 << RECORD_SHIFT
 # of a cell:

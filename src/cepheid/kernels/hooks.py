@@ -274,9 +274,11 @@ def went_on(row: int, plan: Ints, pool: Ints) -> None:
 
 
 @kernel(inline=True)
-def observe_expired(row: int, pool: Ints) -> None:
+def observe_expired(row: int, plan: Ints, pool: Ints) -> None:
     """Count a row whose window closed while it waited, where that is known at once (POLICY strict)."""
-    count_state(S_EXPIRED, pool[row + STATE] & STATE_MASK, pool)
+    cell = (pool[row + plan[plan[P_HOOKS] + H_PAIR]] & BELOW_PLACE) >> CELL_SHIFT
+    if AREA_HEADER + ((cell + 1) << RECORD_SHIFT) < pool[pool[M_HOOKS] + A_GROUPS]:  # else it was there before
+        count_state(S_EXPIRED, pool[row + STATE] & STATE_MASK, pool)
 
 
 @kernel(inline=True)

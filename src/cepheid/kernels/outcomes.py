@@ -105,7 +105,7 @@ def _observe_waiting(item_id: int, plan: Ints, pool: Ints) -> None:
                 last = row_of(before, plan, pool)
                 same = pool[last + PARENT] == pool[item + PARENT] and pool[last + STATE] == pool[item + STATE]
             if not same:
-                observe_expired(item, pool)
+                observe_expired(item, plan, pool)
             before = item_id
         item_id = pool[item + ITEM_NEXT]
 

@@ -29,11 +29,11 @@ Int64Array = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a policy wants of the kernels; what it does not want costs nothing.
+    """What a policy wants to be able to ask of the kernels; what it does not want costs nothing.
 
     Attributes:
-        guard: to keep pairs apart.
-        observe: to know what comes of pairs.
+        guard: to keep pairs apart (`Orders.guard`).
+        observe: to know what comes of pairs (`Orders.observe`).
         work: to know how much work is done, and to be asked again after so much of it.
         n_bins: how many bins of places are told apart; the last one takes all that lies beyond it, too.
         bin_events: places in a bin, a power of two.
@@ -108,10 +108,10 @@ class Seen:
         work: events read, and partial matches walked over, whether they met the event or not; 0 without `Wanted.work`.
         dropped: by cell, pairs that were kept apart one by one (0 without `Wanted.guard`).
         groups: by type and state, how often an event met the partial matches of one state and key, of which there was
-            at least one; or none, where it could begin one. With `Wanted.observe`, else only those dropped.
+            at least one; or none, where it could begin one. While pairs are observed, else only those dropped.
         groups_dropped: of these, how often it was kept apart from all of them without a look at any: so many pairs are
             missing in ``dropped`` as there were.
-        processed: by cell, pairs that met (e ⊗ γ_s). This and what follows: with `Wanted.observe`.
+        processed: by cell, pairs that met (e ⊗ γ_s). This and what follows: while pairs are observed.
         taken: by cell, partial matches that pairs led to (e ∈ γ_s).
         completed: by cell, those of them that are a match or the beginning of at least one, so far.
         matched: by cell, the matches that they are, or are the beginnings of.
@@ -147,10 +147,15 @@ class Orders:
     Attributes:
         guard: which pairs are kept apart; None: as before, and at the start none. Needs `Wanted.guard`.
         n_work: ask again after so much work, at least 1; None for not before the end of the batch. Needs `Wanted.work`.
+        observe: whether pairs are observed from now on; None: as before, and at the start not. Needs `Wanted.observe`.
+            While they are not, that costs nothing, and nothing of it is counted. Each time it begins, it begins
+            afresh: the partial matches that are there already count for the pairs that they meet (``processed`` and
+            ``groups`` of `Seen`) and for what is made of them, and are neither completed nor matched nor expired.
     """
 
     guard: Guard | None = None
     n_work: int | None = None
+    observe: bool | None = None
 
 
 @runtime_checkable

@@ -84,6 +84,7 @@ def test_a_plan_must_be_prepared_for_the_policy():
         (Wanted(guard=True), Orders(Guard(np.ones((3, 3, 1)), 0)), "float64"),
         (Wanted(), Orders(n_work=1), "needs Wanted.work"),
         (Wanted(work=True), Orders(n_work=0), "at least 1"),
+        (Wanted(guard=True), Orders(observe=True), "does not want to"),
     ],
 )
 def test_orders_that_do_not_fit_are_refused(wanted, orders, message):
@@ -107,5 +108,5 @@ def test_where_variables_wait_nothing_is_observed():
 
 def test_there_are_no_more_cells_than_a_row_can_tell():
     bound = bound_to("SEQ(A a, B b) WITHIN 5 s POLICY any")
-    with pytest.raises(NotSupportedError, match="make 9000000 cells, and a policy can tell 4194304 apart"):
+    with pytest.raises(NotSupportedError, match="make 9000000 cells, and a policy can tell 4194303 apart"):
         prepare(bound, wanted=Wanted(observe=True, n_bins=1_000_000))

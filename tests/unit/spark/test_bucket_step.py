@@ -210,7 +210,7 @@ class KeepsApart:
     def begin(self, cells: Cells) -> Orders:
         utilities = np.ones(cells.shape, np.int64)
         utilities[cells.types.index("B"), cells.states.index("a")] = 0
-        return Orders(Guard(utilities, 0), n_work=1)
+        return Orders(Guard(utilities, 0), n_work=1, observe=True)
 
     def look(self, seen: Seen) -> Orders:
         self.n_looks += 1
