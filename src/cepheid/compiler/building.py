@@ -27,6 +27,10 @@ Key: TypeAlias = tuple[str, str, tuple[str, ...]]
 N_AT_ONCE = 2
 """Processes at a time: more would keep the processors from this one."""
 
+RETRY_S = 60.0
+"""So long after a failure it is worth another try: what has ended the compiler may have been a lack of memory or room
+that is over, and a stream runs for weeks."""
+
 IDLE_S = 2.0
 """A compiler ends that has had nothing to make for so long. What the end of a query needs is asked for late."""
 
@@ -65,6 +69,7 @@ class Builder:
         """
         self.n_made = 0
         self.failure: str | None = None
+        self._failed_s = 0.0
         self._folder = folder
         self._in_work: set[Key] = set()
         self._lock = threading.Condition()
@@ -119,6 +124,11 @@ class Builder:
                 if left is not None and left <= 0:
                     return
                 self._lock.wait(left)
+
+    @property
+    def is_worth_another(self) -> bool:
+        """Whether something went wrong, and that is long ago."""
+        return self.failure is not None and time.monotonic() - self._failed_s > RETRY_S
 
     def wait_for_all(self, timeout_s: float | None = None) -> None:
         """Wait until everything is there that was asked for; see `wait_for`."""
@@ -207,7 +217,8 @@ class Builder:
 
     def _fail(self, failure: str) -> None:
         """Nothing can be made; with the lock."""
-        self.failure = self.failure or failure
+        if self.failure is None:
+            self.failure, self._failed_s = failure, time.monotonic()
         self._in_work.clear()
         self._lines.clear()
         self._lock.notify_all()

@@ -448,11 +448,13 @@ def _ask_for(keys: Sequence[Key], *, waits: bool) -> None:
         SetupError: they cannot be made, and nothing may run as plain Python.
     """
     global _builder
+    missing = [key for key in keys if _loaded_or_none(key) is None]
+    if not missing:
+        return
     with _LOCK:
-        if _builder is None:
+        if _builder is None or _builder.is_worth_another:
             _builder = Builder(_folder())
         builder = _builder
-    missing = [key for key in keys if _loaded_or_none(key) is None]
     if WAITS:
         builder.wait_for(missing)
     elif waits:

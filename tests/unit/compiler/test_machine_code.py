@@ -93,6 +93,31 @@ def test_without_a_compiler_kernels_stay_plain_python(tmp_path: Path, monkeypatc
 
 
 @compiled
+@pytest.mark.parametrize("later_s", [0.0, 1e9], ids=["at once", "later"])
+def test_after_a_while_the_compiler_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later_s: float
+) -> None:
+    monkeypatch.setattr(load, "_builder", Builder(tmp_path))
+    monkeypatch.setattr(load, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(load, "WAITS", True)
+    key = ("relink", "relink_kept", ())
+    monkeypatch.delitem(load._loaded, key, raising=False)
+    with monkeypatch.context() as broken:
+        broken.setattr(sys, "executable", str(tmp_path / "no python"))
+        with pytest.raises(SetupError, match="no python"):
+            load._ask_for([key], waits=True)
+    now = time.monotonic() + later_s
+    monkeypatch.setattr("cepheid.compiler.building.time.monotonic", lambda: now)
+    if later_s:
+        load._ask_for([key], waits=True)
+    else:
+        with pytest.raises(SetupError, match="no python"):
+            load._ask_for([key], waits=True)
+    assert (load._loaded_or_none(key) is not None) == bool(later_s)
+    load._ask_for([], waits=True)
+
+
+@compiled
 def test_a_forked_process_asks_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(load, "_builder", Builder(tmp_path))
     load._forget_builder()
