@@ -294,6 +294,21 @@ def test_a_policy_looks_at_the_pairs_of_a_stream(singly: bool):
     assert policy.seen.matched.sum() == 2 * 2  # POLICY next: each A with the B after it
 
 
+def test_a_switch_to_the_plan_that_runs_counts_nothing_twice():
+    policies = Counts(), Counts()
+    for policy in policies:
+        one = matcher(f"{QUERY} POLICY any", policy=policy, slack=0)
+        for at, kind in enumerate("AABBBB"):
+            one.push(table((at, kind, 1)))
+            if at == 4 and policy is policies[1]:
+                one.switch("eager")
+        one.close()
+    for name in ("processed", "taken", "completed", "matched", "created", "extended", "expired"):
+        plain, switched = (getattr(policy.seen, name).tolist() for policy in policies)
+        assert plain == switched, name
+    assert policies[0].seen.completed.sum() == 2 + 2 * 4
+
+
 def test_a_policy_of_a_set_goes_by_name():
     queries = cep.QuerySet({"one": QUERY, "other": QUERY})
     policy = Counts()

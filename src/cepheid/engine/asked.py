@@ -146,15 +146,17 @@ class Asked:
 
     def _obey(self, orders: Orders) -> None:
         wanted, area = self._hooks.wanted, self._pool.for_policy
+        if not isinstance(orders, Orders):
+            raise TypeError(f"begin and look of a policy give Orders, and not {orders!r}")
         if orders.guard is not None:
             if not wanted.guard:
                 raise ValueError("the policy gives a guard, and does not want one (Wanted.guard)")
             self._keep_apart(orders.guard)
         area[h.A_LIMIT] = NO_LIMIT
         if orders.n_work is not None:
-            if not wanted.work or orders.n_work < 1:
-                raise ValueError(f"n_work is {orders.n_work}; it needs Wanted.work, and is at least 1")
-            area[h.A_LIMIT] = area[h.A_WORK] + orders.n_work
+            if not wanted.work:
+                raise ValueError(f"n_work is {orders.n_work}; it needs Wanted.work")
+            area[h.A_LIMIT] = min(area[h.A_WORK] + min(orders.n_work, NO_LIMIT), NO_LIMIT)
         if orders.observe is not None:
             if orders.observe and not wanted.observe:
                 raise ValueError("the policy observes pairs, and does not want to (Wanted.observe)")

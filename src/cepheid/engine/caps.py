@@ -8,7 +8,7 @@ from cepheid.compiler.columns import KernelEvents
 from cepheid.compiler.requests import PARTITION
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.carrying import reason_not_carried, reason_not_dropped
-from cepheid.engine.compaction import HeldRows, first_events, held_rows, without
+from cepheid.engine.compaction import HeldRows, first_events, held_items, held_rows, without
 from cepheid.engine.pool import Pool
 from cepheid.engine.settings import Settings
 from cepheid.errors import CapacityError, NotSupportedError, QueryError
@@ -90,8 +90,8 @@ class Caps:
             GiveUp: the same, where the oldest are to be dropped, and the plan runs over its window again.
         """
         words = pool.pool
-        if words[k.M_CAPACITY] < self._least or self._compiled.automaton.strict:
-            return False  # what strict holds of a start is given up at the next event
+        if words[k.M_CAPACITY] < self._least:
+            return False
         return self._held_to(pool, events, int(_clock(events)[words[k.M_EVENT]]))
 
     def check(self, pool: Pool, events: KernelEvents) -> None:
@@ -105,6 +105,9 @@ class Caps:
 
     def _held_to(self, pool: Pool, events: KernelEvents, next_us: int) -> bool:
         settings = self._settings
+        if self._compiled.automaton.strict:
+            self._require_few(held_items(self._compiled, pool.pool), events)
+            return False
         found = held_rows(self._compiled, pool.pool, events, next_us - 1)
         per_key = settings.max_partial_matches_per_key
         if settings.on_cap == "drop oldest" and reason_not_carried(self._compiled) is not None:
@@ -112,8 +115,7 @@ class Caps:
             return False
         dropped = np.zeros(len(found.starts), np.bool_)
         if per_key is not None and len(dropped):
-            column = self._compiled.requests.ints.index(PARTITION)
-            keys = events.ints[(k.FIRST_COLUMN + column) * events.n :][: events.n][found.last]
+            keys = self._keys(events, found.last)
             _, numbers, counts = np.unique(keys, return_inverse=True, return_counts=True)
             for key in np.flatnonzero(counts > per_key):
                 rows = np.flatnonzero(numbers == key)
@@ -131,6 +133,22 @@ class Caps:
             return there_is_room
         return False
 
+    def _require_few(self, last: Int64Array, events: KernelEvents) -> None:
+        """Raise `CapacityError` where there are more partial matches, with these last events, than may be."""
+        per_key, most = self._settings.max_partial_matches_per_key, self._settings.max_partial_matches
+        if per_key is not None and len(last):
+            n = int(np.unique(self._keys(events, last), return_counts=True)[1].max())
+            if n > per_key:
+                raise self._error(n, per_key, "of one key")
+        if len(last) > most:
+            raise self._error(len(last), most, "")
+
+    def _keys(self, events: KernelEvents, last: Int64Array) -> Int64Array:
+        """The partitions of events that partial matches took last."""
+        column = self._compiled.requests.ints.index(PARTITION)
+        keys: Int64Array = events.ints[(k.FIRST_COLUMN + column) * events.n :][: events.n][last]
+        return keys
+
     def _give_up(self, found: HeldRows, events: KernelEvents) -> None:
         """Raise `GiveUp` where there is more than may be."""
         firsts, last, per_key = first_events(found), found.last, self._settings.max_partial_matches_per_key
@@ -139,8 +157,7 @@ class Caps:
         floors: list[tuple[int, int]] = []
         dropped = np.zeros(len(firsts), np.bool_)
         if per_key is not None and len(firsts):
-            column = self._compiled.requests.ints.index(PARTITION)
-            keys = events.ints[(k.FIRST_COLUMN + column) * events.n :][: events.n][found.last]
+            keys = self._keys(events, found.last)
             _, numbers, counts = np.unique(keys, return_inverse=True, return_counts=True)
             for key in np.flatnonzero(counts > per_key):
                 rows = np.flatnonzero(numbers == key)

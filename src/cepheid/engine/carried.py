@@ -279,6 +279,8 @@ class CarriedSession:
         match, or kept for the last event. So the new plan steps over these, once, and tells nothing. Which pairs
         among them are kept apart is decided anew.
         """
+        if self._asked is not None and fingerprint(compiled) == fingerprint(self._compiled):
+            return  # partial matches that are made anew would not say what was counted of them
         self.compact()
         self._compiled = compiled
         n_dropped, self._caps = self._caps.n_dropped, Caps(compiled, self._settings)

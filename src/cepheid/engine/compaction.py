@@ -122,6 +122,24 @@ def held_rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, water
     return HeldRows(fields[:, k.START], fields[:, k.EVENT], rows.open[alive], needed, rows)
 
 
+def held_items(compiled: CompiledPlan, words: k.Ints) -> k.Ints:
+    """Under POLICY strict, the last event of each partial match and of each match that is not decided yet.
+
+    Args:
+        compiled: a plan of that policy.
+        words: of a pool, between two steps of the kernel.
+    """
+    width, capacity = int(compiled.plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
+    ring = words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width)
+    runs = runs_of(words)[:, k.RUN_ROW]
+    items = ring[runs[runs >= 0] & (capacity - 1), k.ITEM_NEXT]
+    found = []
+    while (items := items[items >= 0]).size:
+        found.append(ring[items & (capacity - 1), k.EVENT])
+        items = ring[items & (capacity - 1), k.ITEM_NEXT]
+    return np.concatenate([np.zeros(0, np.int64), *found])
+
+
 def first_events(found: HeldRows) -> k.Ints:
     """The first event of each of some partial matches, as an index into their events."""
     rows = found.rows

@@ -28,7 +28,7 @@ from cepheid.engine.order import in_order
 from cepheid.engine.pool import FEWEST_ROWS, Pool, rows_for
 from cepheid.engine.settings import DEFAULTS, MAX_PARTIAL_MATCHES, Settings
 from cepheid.engine.written import keep_matches, variables_of, written
-from cepheid.errors import DataError
+from cepheid.errors import DataError, NotSupportedError
 from cepheid.events.batch import EventBatch
 from cepheid.kernels import layout as k
 from cepheid.language.bound import BoundQuery
@@ -154,8 +154,19 @@ def run_plan(
 
     Raises:
         ValueError: the plan was not prepared for the policy, or its orders do not fit.
+        NotSupportedError: partial matches are to be dropped with a policy, and the plan runs over its window again.
     """
-    if settings.on_cap == "drop oldest" and policy is None and reason_not_carried(compiled) is not None:
+    if settings.on_cap == "drop oldest" and (reason := reason_not_carried(compiled)) is not None:
+        if policy is not None:
+            bound = compiled.automaton.bound
+            raise NotSupportedError(
+                f'no policy can look at pairs of events and partial matches of this query with on_cap="drop oldest" '
+                f"yet, as the events of its last window would be run over again: {reason}",
+                remedy='use on_cap="error", or run the query without the policy',
+                text=bound.text,
+                origin=bound.origin,
+                span=bound.query.pattern.span,
+            )
         from cepheid.engine.rerun import run_dropping  # which itself runs plans
 
         return run_dropping(compiled, batch, settings, work)

@@ -86,6 +86,10 @@ class Guard:
     utilities: Int64Array
     threshold: int
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.threshold, int | np.integer) or not -(2**63) <= self.threshold < 2**63:
+            raise ValueError(f"the threshold is {self.threshold!r}; it has to be an int64")
+
 
 @dataclass(frozen=True, eq=False)
 class Seen:
@@ -156,6 +160,12 @@ class Orders:
     guard: Guard | None = None
     n_work: int | None = None
     observe: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_work is not None and (not isinstance(self.n_work, int | np.integer) or self.n_work < 1):
+            raise ValueError(f"n_work is {self.n_work!r}; it has to be a number, and at least 1")
+        if self.observe is not None and not isinstance(self.observe, bool | np.bool_):
+            raise ValueError(f"observe is {self.observe!r}; it has to be True or False, or None for what was before")
 
 
 @runtime_checkable

@@ -83,7 +83,6 @@ def test_a_plan_must_be_prepared_for_the_policy():
         (Wanted(guard=True), Orders(Guard(np.ones((3, 3), np.int64), 0)), r"int64 of shape \(3, 3, 1\)"),
         (Wanted(guard=True), Orders(Guard(np.ones((3, 3, 1)), 0)), "float64"),
         (Wanted(), Orders(n_work=1), "needs Wanted.work"),
-        (Wanted(work=True), Orders(n_work=0), "at least 1"),
         (Wanted(guard=True), Orders(observe=True), "does not want to"),
     ],
 )
@@ -91,6 +90,34 @@ def test_orders_that_do_not_fit_are_refused(wanted, orders, message):
     compiled = prepare(bound_to("SEQ(A a, B b) POLICY any"), wanted=wanted)
     with pytest.raises(ValueError, match=message):
         run_plan(compiled, read_events(TABLE, SCHEMA), policy=Orderly(wanted, orders))
+
+
+@pytest.mark.parametrize(
+    ("orders", "message"),
+    [
+        (lambda: Orders(n_work=0), "n_work is 0; .* at least 1"),
+        (lambda: Orders(n_work=2.5), "n_work is 2.5"),
+        (lambda: Orders(observe="yes"), "observe is 'yes'; it has to be True or False"),
+        (lambda: Orders(observe=2), "observe is 2"),
+        (lambda: Guard(np.ones((3, 3, 1), np.int64), 2**63), "threshold is 9223372036854775808; .* int64"),
+        (lambda: Guard(np.ones((3, 3, 1), np.int64), 0.5), "threshold is 0.5"),
+    ],
+)
+def test_orders_that_are_none_are_refused(orders, message):
+    with pytest.raises(ValueError, match=message):
+        orders()
+
+
+def test_work_beyond_all_numbers_is_work_without_end():
+    orders = Orders(n_work=2**70)
+    compiled = prepare(bound_to("SEQ(A a, B b) POLICY any"), wanted=Wanted(work=True))
+    assert len(run_plan(compiled, read_events(TABLE, SCHEMA), policy=Orderly(Wanted(work=True), orders))) == 2
+
+
+def test_a_policy_gives_orders():
+    compiled = prepare(bound_to("SEQ(A a, B b) POLICY any"), wanted=Wanted(work=True))
+    with pytest.raises(TypeError, match="give Orders, and not None"):
+        run_plan(compiled, read_events(TABLE, SCHEMA), policy=Orderly(Wanted(work=True), None))
 
 
 def test_bins_are_powers_of_two():
