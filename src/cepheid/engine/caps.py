@@ -125,6 +125,8 @@ class Caps:
             most = settings.max_partial_matches
             dropped[left] = self._oldest(found.starts[left], most, found.needed_start, "")
         n_left = len(dropped) - int(np.count_nonzero(dropped))
+        if n_left == pool.pool[k.M_HEAD] - pool.pool[k.M_TAIL]:
+            return False  # nothing is to be given back: what fills the room is on its way, as where a loop is joined
         # One event gives a row at most so many, which must fit at once.
         there_is_room = n_left + int(self._compiled.plan[k.P_FANOUT]) <= int(pool.pool[k.M_CAPACITY]) * 3 // 4
         if dropped.any() or (there_is_room and reason_not_carried(self._compiled) is None):

@@ -45,10 +45,11 @@ class Matches:
         )
 
 
-def no_matches() -> Matches:
-    """None at all."""
+def no_matches(*, sliding: bool = False) -> Matches:
+    """None at all; of windows that slide, with the bounds of none."""
     nothing = np.zeros(0, np.int64)
-    return Matches(np.zeros(1, np.int64), nothing, np.zeros(0, np.int16), nothing)
+    bounds = nothing if sliding else None
+    return Matches(np.zeros(1, np.int64), nothing, np.zeros(0, np.int16), nothing, bounds, bounds)
 
 
 class RowMatches(Matches):

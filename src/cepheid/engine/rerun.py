@@ -26,7 +26,7 @@ from cepheid.engine.written import written
 from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.events.batch import EventBatch
 from cepheid.events.column import BoolArray, Int64Array
-from cepheid.events.reorder import batch_bytes, joined, taken
+from cepheid.events.reorder import batch_bytes, in_order, joined, taken
 from cepheid.kernels import layout as k
 from cepheid.plan.dropping import reason_to_keep_all
 from cepheid.plan.retention import history
@@ -45,13 +45,12 @@ def run_dropping(compiled: CompiledPlan, batch: EventBatch, settings: Settings, 
         CapacityError, NotSupportedError, DataError: see `engine.session.run`.
     """
     session = RerunSession(compiled, settings)
-    whole = taken(replace(batch, numbers=np.arange(len(batch))), np.arange(len(batch)))
-    found = session.step(whole, AFTER_ALL_US) if len(batch) else None
+    found = session.step(in_order(batch), AFTER_ALL_US) if len(batch) else None
     if work is not None:
         work.n_events, work.n_dropped = len(batch), session.n_dropped
         work.null_key_positions = np.flatnonzero(partitions_of(compiled, batch) < 0)
     if found is None:
-        return no_matches()
+        return no_matches(sliding=compiled.automaton.sliding)
     events, matches = found
     assert events.numbers is not None
     return Matches(

@@ -254,7 +254,7 @@ def run_outputs(
     """
     stepped = _stepped(compiled, batch, work, routed, settings)
     if not compiled.automaton.tells_timed_out:  # no window closes
-        return matches_in(compiled, batch, *stepped), no_matches()
+        return matches_in(compiled, batch, *stepped), no_matches(sliding=compiled.automaton.sliding)
     found = written(compiled, batch, *stepped)
     return found.matches(), found.timed_out()
 

@@ -119,6 +119,12 @@ def part_of_stream(batch: EventBatch, kept: BoolArray | None, numbers: Int64Arra
     )
 
 
+def in_order(batch: EventBatch) -> EventBatch:
+    """The events of a table as a batch whose rows are its events; their numbers are their positions in the table's."""
+    table = batch.table if batch.rows is None else _taken_rows(batch.table, batch.rows)
+    return EventBatch(table=table, schema=batch.schema, time_us=batch.time_us, numbers=np.arange(len(batch)))
+
+
 def taken(batch: EventBatch, rows: Int64Array) -> EventBatch:
     """Some events of a batch whose rows are its events, copied."""
     n = len(batch)
