@@ -39,6 +39,7 @@ from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import missing_type, told, warn_of_no_matches
 from cepheid.language.parameters import with_parameters
+from cepheid.plan.evaluation import asked_for
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
 from cepheid.policies.slack.settings import Slack, received_column
 from cepheid.query import Asked, Query, QuerySet, catalog_with, with_values
@@ -341,6 +342,7 @@ def run(
     work = Work()
     left: Matches | None = None
     if timed_out:
+        asked_for(bound, settings.evaluation)  # one plan tells it, but what is asked for must be one, too
         matches, left = run_outputs(prepare(bound, timed_out=True), own, work=work, settings=settings)
     elif limit is not None and not reject_null_keys:  # events behind the last of these matches may not be looked at
         matches = first_matches(bound, own, limit, work=work, settings=settings)

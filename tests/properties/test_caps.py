@@ -108,6 +108,17 @@ def test_windows_that_slide_have_bounds_though_there_is_no_match() -> None:
     assert found.equals(cepheid.match(table, query, **columns))
 
 
+def test_without_a_window_nothing_times_out_and_partial_matches_may_be_dropped() -> None:
+    table = pa.table({"ts": [1, 2, 4, 5, 7], "kind": list("CCACA")})
+    asked = {"time": "ts", "type": "kind", "time_unit": "s", "settings": Settings(1, on_cap="drop oldest")}
+    query = "SEQ(C a, NOT (B b; B f), A e) POLICY any"
+    with pytest.warns(UserWarning, match="dropped"):
+        found = cepheid.match(table, query, outputs=("matches", "timed_out"), **asked)
+    with pytest.warns(UserWarning, match="dropped"):
+        assert found.matches.equals(cepheid.match(table, query, **asked))
+    assert len(found.timed_out) == 0
+
+
 STRICT = "PATTERN SEQ(A a, A+ b, B c) WHERE SAME[k] WITHIN 9 s POLICY strict"
 
 

@@ -364,7 +364,7 @@ QUERY = "PATTERN SEQ(A a, B b) WITHIN 5 s"
 
 
 def test_faults_are_told_before_anything_runs(spark, frame: DataFrame):
-    for partitions in (0, -1, "2"):
+    for partitions in (0, -1, "2", 2**31):
         with pytest.raises(SchemaError, match="partitions="):
             detect(frame, QUERY, partitions=partitions, **COLUMNS)
     with pytest.raises(SchemaError, match="no column 'when'"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import polars as pl
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.errors import NotSupportedError, SchemaError
+from cepheid.errors import NotSupportedError, QueryError, SchemaError
 
 TABLE = pa.table(
     {
@@ -166,3 +166,22 @@ def test_what_cannot_run_is_refused_by_name():
 def test_outputs_that_are_no_names():
     with pytest.raises(SchemaError, match="outputs=5 names no outputs"):
         cep.match(TABLE, WAITING, **OPTIONS, outputs=5)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("queries", [False, True], ids=["one", "several"])
+def test_a_plan_that_is_none_is_refused_whatever_is_asked_for(queries):
+    text = "SEQ(A a, B b) WITHIN 5"
+    query = cep.QuerySet({"one": f"{text} POLICY any"}) if queries else f"{text} POLICY any"
+    with pytest.raises(QueryError, match="zz"):
+        cep.match(TABLE, query, **OPTIONS, outputs=("timed_out",), settings=cep.Settings(evaluation="zz/"))
+    with pytest.raises(NotSupportedError, match="as its events arrive"):
+        cep.match(TABLE, text, **OPTIONS, outputs=("timed_out",), settings=cep.Settings(evaluation="a/"))
+
+
+@pytest.mark.parametrize("slack", [timedelta.max, 2**62, 1e300])
+def test_with_a_slack_beyond_all_times_nothing_is_late(slack):
+    query = "SEQ(A a, B b) WITHIN 5"
+    late_one = TABLE.take([3, 0, 1, 2])
+    found = cep.match(late_one, query, **OPTIONS, slack=slack, outputs=("matches", "late"))
+    assert found.matches.equals(cep.match(late_one, query, **OPTIONS))
+    assert len(found.late) == 0

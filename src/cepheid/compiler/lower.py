@@ -407,7 +407,10 @@ class Lowering:
         if so_far and iteration is None and situation.entering:
             self._op(k.PUSH_ABSENT)  # before the first element there is nothing
             return result
-        where = [1, iteration] if iteration is not None else [0, 0]
+        where = [0, 0]
+        if iteration is not None:
+            beside = sum(1 << wheel for wheel in scope.beside(element))
+            where = [1 | beside << 1, iteration, self.registers.count(element.index)]
         empty = scope.where_empty(element)
         begun = situation.closing == element.index and element.optional and bool(element.groups)
         argument = aggregate.argument

@@ -76,6 +76,11 @@ class Scope:
         element = self.elements[variable].index
         return self.iterated.index(element) if element in self.iterated else None
 
+    def beside(self, element: Element) -> list[int]:
+        """The numbers of the wheels that go over others in the iterations of an element."""
+        groups = {of.index: of.groups for of in self.elements.values() if of is not element}
+        return [wheel for wheel, one in enumerate(self.iterated) if groups.get(one, frozenset()) & element.groups]
+
     def operand(self, variable: str, at: At) -> Operand:
         """The source of ``variable``'s event."""
         element = self.elements[variable]

@@ -68,6 +68,10 @@ def in_arrival(received_us: Int64Array) -> Int64Array:
     return order
 
 
+MOST_SLACK_US = (1 << 62) - 2
+"""Times are within 2**62 us of the epoch: with so much nothing is late, and the watermark is an int64."""
+
+
 class FollowedTime:
     """A watermark that follows the greatest time of the events: it lies a slack and a microsecond before it."""
 
@@ -77,7 +81,7 @@ class FollowedTime:
         Args:
             slack_us: how much later than newer ones an event may come and still be on time.
         """
-        self._slack_us = slack_us
+        self._slack_us = min(slack_us, MOST_SLACK_US)
         self._watermark_us = BEFORE_ALL_US
 
     def passed(self, time_us: Int64Array) -> Int64Array:

@@ -252,9 +252,10 @@ def run_outputs(
         compiled: prepared with ``timed_out``.
         batch, work, routed, settings: see `run_plan`.
     """
-    stepped = _stepped(compiled, batch, work, routed, settings)
     if not compiled.automaton.tells_timed_out:  # no window closes
-        return matches_in(compiled, batch, *stepped), no_matches(sliding=compiled.automaton.sliding)
+        matches = run_plan(compiled, batch, work=work, routed=routed, settings=settings)
+        return matches, no_matches(sliding=compiled.automaton.sliding)
+    stepped = _stepped(compiled, batch, work, routed, settings)
     found = written(compiled, batch, *stepped)
     return found.matches(), found.timed_out()
 

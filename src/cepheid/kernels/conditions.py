@@ -26,6 +26,7 @@ from cepheid.kernels.layout import (
     AND,
     ARG,
     B_ARG,
+    B_COLUMN,
     B_SOURCE,
     CEIL,
     CODE_FROM,
@@ -110,7 +111,7 @@ from cepheid.kernels.layout import (
     Ints,
 )
 from cepheid.kernels.predicates import _compare_fused, _is_null, compare_floats, compare_ints, locate
-from cepheid.kernels.rows import INT_MAX, INT_MIN, reals_of
+from cepheid.kernels.rows import INT_MAX, INT_MIN, reals_of, row_of
 
 
 @kernel()
@@ -138,20 +139,44 @@ def multiply_overflows(a: int, b: int) -> bool:
 
 
 @kernel()
+def _began_before(beside: int, row: int, count: int, plan: Ints, pool: Ints) -> bool:
+    """Whether a variable has elements before an iteration without any, by the field of their number.
+
+    Args:
+        beside: the iterated variables that may have an element in that iteration, as bits.
+        row: of the partial match, for where none has.
+    """
+    v = 0
+    while beside >> v:
+        other = pool[pool[M_ITERATED] + v]
+        if (beside >> v) & 1 and other >= 0:
+            return pool[row_of(other, plan, pool) + count] > 0
+        v += 1
+    return pool[row + count] > 0
+
+
+@kernel()
 def _push_register(at: int, tag: int, row: int, plan: Ints, pool: Ints, reals: Floats) -> None:
     """Push a count, an aggregate or a mean from the registers of a row."""
     op = plan[at + OP]
     top = pool[M_STACK] - pool[M_TAGS] + tag
     top_real = plan[P_STACK_REALS] - pool[M_TAGS] + tag
+    none_so_far = False
     if plan[at + B_SOURCE]:
         standing = pool[pool[M_ITERATED] + plan[at + B_ARG]]
-        if standing >= 0:  # else the loop is empty, and so say the registers of the row itself
+        if standing >= 0:
             row = row_before(standing, plan, pool)
-            if row < 0:
-                pool[tag] = ABSENT
-                return
+        elif _began_before(plan[at + B_SOURCE] >> 1, row, plan[P_REGISTERS] + plan[at + B_COLUMN], plan, pool):
+            row = -1
+        else:
+            none_so_far = True
+        if row < 0:
+            pool[tag] = ABSENT
+            return
     registers = row + plan[P_REGISTERS]
     n = pool[registers + plan[at + ARG]]
+    if none_so_far and n > 0:
+        n = 0
     if n == NOT_BEGUN and plan[at + A_SOURCE] != NOT_EMPTY:
         passed = plan[at + A_SOURCE] - EMPTY_IF
         if passed < 0 or pool[pool[M_TOP] + plan[P_REGISTERS] + passed]:

@@ -210,8 +210,11 @@ PUSH_ABSENT = 15
 PUSH_COUNT = 16  # ARG: register of the count; A_SOURCE, here and below: when NOT_BEGUN means that it is empty
 NOT_EMPTY, EMPTY_HERE = 0, 1
 EMPTY_IF = 2  # and a register: where it is not 0 in the row that gives events back
-# The register instructions read the row of the partial match; with B_SOURCE = 1, the row before the element of the
-# iterated variable B_ARG that is being tried (what was known when it was taken), absent where it is the loop's first.
+# The register instructions read the row of the partial match; where the lowest bit of B_SOURCE is set, the row before
+# the element of the iterated variable B_ARG that is being tried (what was known when it was taken), absent where it is
+# the loop's first. Where none is tried, as in an iteration without any, it is absent if there were some before: that
+# says B_COLUMN, the register of their number, in the row of another iterated variable in that iteration (the further
+# bits, from variable 0 on).
 PUSH_INT_REGISTER = 17  # ARG: register of n, A_ARG: register of the value; NULL where n <= 0
 PUSH_FLOAT_REGISTER = 18  # ARG: register of n, A_ARG: float register
 PUSH_MEAN_INT = 19  # as PUSH_SUM_INT, but of any size; A_COLUMN: the divisor's place in `reals`

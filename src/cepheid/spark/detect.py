@@ -218,8 +218,10 @@ def detect(
         ParameterError: a parameter is missing, unknown or of the wrong type.
         NotSupportedError: the query has a meaning that this version cannot run, in streams perhaps.
     """
-    if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
-        raise SchemaError(f"partitions= is {partitions!r}", remedy="give a whole number from 1, or leave it out")
+    if partitions is not None and (not isinstance(partitions, int) or not 1 <= partitions < 1 << 31):
+        raise SchemaError(
+            f"partitions= is {partitions!r}", remedy="give a whole number from 1 to 2147483647, or leave it out"
+        )
     require_settings(settings)
     settings = settings.choosing(AdaptiveEvaluation)
     names = (order,) if isinstance(order, str) else tuple(order or ())

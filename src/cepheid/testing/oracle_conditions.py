@@ -148,9 +148,19 @@ class Situation:
     def elements(self, variable: str) -> Sequence[OracleEvent] | Absent:
         """All elements; those before the chosen one where the condition reads a single element too."""
         events = self._before(variable)
-        if not events and (variable in self.taken.bound or variable not in self.taken.empty):
+        if not events and (self._is_taken(variable) or variable not in self.taken.empty):
             return ABSENT
         return [binding.event for binding in events]
+
+    def _is_taken(self, variable: str) -> bool:
+        """Whether a variable is not empty: in an iteration without it, as far as it is known there."""
+        bound = self.taken.bound
+        if variable not in self.chosen or self.chosen[variable] is not None:
+            return variable in bound
+        groups = {group for binding in bound.get(variable, ()) for group, _ in binding.path}
+        chosen = [bound[name][index] for name, index in self.chosen.items() if index is not None]
+        here = [one.position for one in chosen if groups & {group for group, _ in one.path}]
+        return any(not here or binding.position < min(here) for binding in bound.get(variable, ()))
 
     def _before(self, variable: str) -> Sequence[Binding]:
         """What an aggregate, first or last reads; empty where there is nothing."""
