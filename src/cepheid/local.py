@@ -38,7 +38,7 @@ from cepheid.events.given_times import slack_us
 from cepheid.events.ingest import read_events
 from cepheid.language.bound import BoundQuery, Catalog
 from cepheid.language.hopeless import missing_type, told, warn_of_no_matches
-from cepheid.language.parameters import with_parameters
+from cepheid.language.parameters import require_parameters, with_parameters
 from cepheid.plan.evaluation import asked_for
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
 from cepheid.policies.slack.settings import Slack, received_column
@@ -157,7 +157,7 @@ def match(
         QueryError: the query does not fit the events, or cannot be run yet (`NotSupportedError`).
         CapacityError: more partial matches would be held than the settings allow.
         SchemaError, DataError, ParameterError: the events or parameters do not do; there is no such output.
-        SetupError: the limit is no number of matches.
+        SetupError: the limit is no number of matches; the settings, catalog, queries or parameters are none.
     """
     require_settings(settings)
     require_limit(limit)
@@ -246,7 +246,7 @@ def count(
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
     known = catalog_with(catalog, queries)
     bounds = query.bind(schema, known) if isinstance(query, QuerySet) else {"": Query.of(query).bind(schema, known)}
-    bounds = with_values(bounds, parameters or {})
+    bounds = with_values(bounds, require_parameters(parameters))
     batch = read_events(table, schema)
     counted: dict[str, Any] = {}
     said: list[str] = []
@@ -331,7 +331,7 @@ def run(
     """
     asked = Query.of(query)
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
-    bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
+    bound = with_parameters(asked.bind(schema, catalog_with(catalog, queries)), require_parameters(parameters))
     batch = read_events(table, schema)
     arrived = _arrived(batch, [bound], slack, received, time_unit)
     batch = arrived.batch
@@ -388,7 +388,7 @@ def run_set(
         as `match`.
     """
     table, schema = read_given(events, time=time, type=type, order=order, time_unit=time_unit)
-    bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), parameters or {})
+    bounds = with_values(queries_asked.bind(schema, catalog_with(catalog, queries)), require_parameters(parameters))
     batch = read_events(table, schema)
     arrived = _arrived(batch, list(bounds.values()), slack, received, time_unit)
     batch = arrived.batch

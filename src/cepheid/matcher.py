@@ -26,7 +26,15 @@ from cepheid.engine.watermark import AFTER_ALL_US, BEFORE_ALL_US
 from cepheid.errors import DataError, QueryError, level_outside
 from cepheid.events.batch import NOTHING_REJECTED
 from cepheid.events.frames import EVENT, like_given
-from cepheid.events.given import empty_of, first_given, in_columns, read_columns, read_given, told_columns
+from cepheid.events.given import (
+    empty_of,
+    first_given,
+    in_columns,
+    read_columns,
+    read_given,
+    require_order,
+    told_columns,
+)
 from cepheid.events.given_times import moment_us, slack_us
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
@@ -34,7 +42,7 @@ from cepheid.events.single import EventReader, first_table, is_event
 from cepheid.language.bound import Catalog
 from cepheid.language.check import require_bounded
 from cepheid.language.hopeless import told, warn_of_no_matches
-from cepheid.language.parameters import with_parameters
+from cepheid.language.parameters import require_parameters, with_parameters
 from cepheid.policies.evaluation.adaptive import AdaptiveEvaluation
 from cepheid.policies.slack.settings import Slack, received_column
 from cepheid.ports.evaluation import Decision
@@ -123,12 +131,14 @@ class Matcher(Gauged, Watched):
             QueryError: the query does not fit the ``schema``, or is one that a stream cannot run
                 (`NotSupportedError`). Where no schema is given, the first `push` tells.
             SchemaError, ParameterError: the columns or parameters do not do; there is no such output.
+            SetupError: the settings, catalog, queries or parameters are none.
         """
         self._outputs = None if outputs is None else asked_outputs(outputs, TOLD)
         self._tells_timed_out = TIMED_OUT in (self._outputs or ())
         self._query = query if isinstance(query, QuerySet) else Query.of(query)
+        require_order(order)
         self._options: dict[str, Any] = {"time": time, "type": type, "order": order, "time_unit": time_unit}
-        self._parameters = parameters or {}
+        self._parameters = require_parameters(parameters)
         self._settings = require_settings(settings).choosing(AdaptiveEvaluation)
         self._policy = policy
         self._catalog = catalog_with(catalog, queries)

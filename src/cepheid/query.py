@@ -8,14 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from cepheid.errors import ParameterError, QueryError
+from cepheid.errors import ParameterError, QueryError, SetupError
 from cepheid.events.schema import Schema
 from cepheid.language import tree as tree_module
 from cepheid.language.bind import bind
-from cepheid.language.bound import BoundQuery, Catalog
+from cepheid.language.bound import BoundQuery, Catalog, require_catalog
 from cepheid.language.check import Warning, check
 from cepheid.language.drafts import Draft
-from cepheid.language.parameters import with_parameters
+from cepheid.language.lexer import require_characters
+from cepheid.language.parameters import require_parameters, with_parameters
 from cepheid.language.parser import parse
 from cepheid.language.printer import print_query
 from cepheid.plan.evaluation import EAGER
@@ -81,7 +82,7 @@ class Query:
         """The query in any of its forms: as it is, from the builder, a tree, or text.
 
         Raises:
-            QueryError: the text is no query.
+            QueryError: the text is no query; a name or text in the tree cannot be written in UTF-8.
             TypeError: it is none of these.
         """
         if isinstance(query, Query):
@@ -89,7 +90,12 @@ class Query:
         if isinstance(query, Draft):
             query = query.tree
         if isinstance(query, tree_module.Query):
-            return cls(query, print_query(query))
+            text = print_query(query)
+            try:
+                require_characters(text)
+            except QueryError as error:
+                raise error.located(text) from None
+            return cls(query, text)
         if isinstance(query, str):
             return cls.parse(query)
         raise TypeError(f"a query is text, a Query, or made with cepheid.build, not {type(query).__name__}")
@@ -103,9 +109,10 @@ class Query:
 
         Raises:
             QueryError: the query does not fit; it shows the line, the place and the remedy.
+            SetupError: the catalog is none.
         """
         try:
-            bound = bind(self.tree, schema, catalog=catalog, text=self.text)
+            bound = bind(self.tree, schema, catalog=require_catalog(catalog), text=self.text)
             return replace(bound, origin=self.origin, identified=self.identified)
         except QueryError as error:
             raise error.located(self.text, self.origin) from None
@@ -184,7 +191,9 @@ class QuerySet(Mapping[str, Query]):
 
         Raises:
             QueryError: one of them is no query, a name is empty, or there is none.
+            SetupError: they are no mapping.
         """
+        _require_by_name(queries)
         if not queries:
             raise QueryError("a set of queries is empty", remedy='give it queries, as in {"name": "SEQ(A a, B b)"}')
         self._queries: dict[str, Query] = {}
@@ -223,7 +232,7 @@ class QuerySet(Mapping[str, Query]):
         Raises:
             QueryError: a query does not fit; it says which. Or the catalog has another query of the same name.
         """
-        for name in catalog.queries if catalog is not None else ():
+        for name in require_catalog(catalog).queries:
             if name in self._queries:
                 raise QueryError(f"two queries are called {name}", remedy="give one of them another name")
         known = catalog_with(catalog, self._queries)
@@ -239,7 +248,9 @@ def with_values(bounds: Mapping[str, BoundQuery], values: Mapping[str, object]) 
 
     Raises:
         ParameterError: a parameter has no value, a value has no parameter, or has the wrong type.
+        SetupError: the values are no mapping.
     """
+    require_parameters(values)
     if len(bounds) == 1:
         return {name: with_parameters(bound, values) for name, bound in bounds.items()}
     known = {parameter for bound in bounds.values() for parameter in bound.parameters}
@@ -258,13 +269,23 @@ def with_values(bounds: Mapping[str, BoundQuery], values: Mapping[str, object]) 
     return filled
 
 
+def _require_by_name(queries: object) -> None:
+    if not isinstance(queries, Mapping):
+        raise SetupError(
+            f"queries={queries!r} is no mapping from names to queries",
+            remedy='give each query a name: {"name": "SEQ(A a, B b)"}',
+        )
+
+
 def catalog_with(catalog: Catalog | None, queries: Mapping[str, Asked] | None) -> Catalog:
     """A catalog with further queries that may stand behind FROM.
 
     Raises:
         QueryError: one of them is no query.
+        SetupError: the catalog is none, or the queries are no mapping.
     """
-    known = Catalog() if catalog is None else catalog
-    if not queries:
+    known = require_catalog(catalog)
+    if queries is None:
         return known
+    _require_by_name(queries)
     return replace(known, queries={**known.queries, **{name: Query.of(query) for name, query in queries.items()}})

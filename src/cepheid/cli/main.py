@@ -21,6 +21,8 @@ from cepheid.cli.network import network
 from cepheid.cli.standard_output import Commands, OutputError
 from cepheid.errors import CepheidError
 
+_MOST = 2**63 - 1  # rows that a table can have
+
 
 class Engine(StrEnum):
     """What runs a job."""
@@ -97,9 +99,11 @@ def run(
     param: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the query; may be given again.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=0, help="Write or show only the first so many matches.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, max=_MOST, help="Write or show only the first so many matches.")
+    ] = None,
     events: Annotated[
-        int | None, typer.Option(min=0, help="Read only the first so many events of each source.")
+        int | None, typer.Option(min=0, max=_MOST, help="Read only the first so many events of each source.")
     ] = None,
 ) -> None:
     """Run a job: read its events, find the matches, write them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def run_network(folder: Path, *, events: Path | None, out: Path | None, servers:
     def say(line: str) -> None:
         console.print(line, markup=False, highlight=False)
 
-    if not (folder / PLAN).is_file():
+    if not os.path.isfile(folder / PLAN):
         job = load_network(folder)
         made = out or Path(tempfile.mkdtemp(prefix="cepheid-network-"))
         deploy(job, job.plan(), made)
@@ -65,7 +66,7 @@ def read_events_of(job: NetworkJob, path: Path) -> Any:
     import pyarrow.json as pj
     import pyarrow.parquet as pq
 
-    if not path.exists():
+    if not os.path.exists(path):
         raise SetupError(f"there is no file {path}", remedy="correct --events")
     try:
         table = pq.read_table(path) if path.suffix == ".parquet" else pj.read_json(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from cepheid.errors import QueryError
@@ -23,7 +24,7 @@ def with_sources(query: Query, path: Path) -> dict[str, tuple[Query, Path]]:
     while query.tree.source is not None and query.tree.source not in found:
         name = query.tree.source
         beside = path.parent / f"{name}.cep"
-        if not beside.is_file():
+        if not os.path.isfile(beside):
             raise QueryError(
                 f"the events are the matches of the query {name}, and there is no file {beside}",
                 remedy=f"put it there; or look at a job (*.toml), which has the query as [queries.{name}]",

@@ -7,6 +7,7 @@ undecided columns as text, to find which rows are bad and on which line they sta
 from __future__ import annotations
 
 import bisect
+import codecs
 import csv
 import io
 import sys
@@ -50,6 +51,15 @@ class CsvOptions:
     encoding: str = "utf-8"
 
 
+def is_text_encoding(name: str) -> bool:
+    """True if ``name`` is an encoding in which a file can be read piece by piece, as punycode and idna are not."""
+    sample = 'a,"b"\n'
+    try:
+        return codecs.getincrementaldecoder(name)("replace").decode(pa.py_buffer(sample.encode(name))) == sample
+    except (LookupError, ValueError, AttributeError, TypeError):
+        return False
+
+
 def read_csv(
     path: Path,
     declared: Mapping[str, ColumnType],
@@ -73,6 +83,23 @@ def read_csv(
         SchemaError: a declared column is not in the file, or a name is there twice.
         DataError, SetupError: the file cannot be read at all.
     """
+    try:
+        return _read(path, declared, options, rejections, only)
+    except UnicodeError as error:
+        raise DataError(
+            f"{path} is not {options.encoding} text: {error}",
+            remedy='state its encoding, as in encoding = "latin-1" under [source.csv]; for UTF-16 and UTF-32 without '
+            "a byte order mark, with the order of bytes: utf-16-le",
+        ) from error
+
+
+def _read(
+    path: Path,
+    declared: Mapping[str, ColumnType],
+    options: CsvOptions,
+    rejections: Rejections,
+    only: Collection[str] | None,
+) -> tuple[Any, int]:
     names = _header(path, options)
     if names is None:
         return pa.table({}), 0

@@ -16,8 +16,10 @@ from cepheid.connectors.column_types import ColumnType, Form
 from cepheid.connectors.opening import QuoteCount, reading
 from cepheid.connectors.rejected import Rejections
 from cepheid.connectors.settling import settle, what
+from cepheid.errors import DataError
 
 _BLOCK_BYTES = 4 << 20
+_N_LEVELS = 100  # of values in values; what follows them one by one ends at Python's limit
 
 
 def read_json_lines(
@@ -55,11 +57,26 @@ def read_json_lines(
                 return pa.table({}), counted.n_bytes
     if table is not None:
         table = _pruned(table, declared, only)
+        _refuse_deep(path, table)
         table, wrong = settle(str(path), table, declared)
         if not wrong:
             return table, counted.n_bytes
     table, n_bytes = _read_slowly(path, schema, declared, rejections)
-    return _pruned(table, declared, only), n_bytes
+    table = _pruned(table, declared, only)
+    _refuse_deep(path, table)
+    return table, n_bytes
+
+
+def _refuse_deep(path: Path, table: Any) -> None:
+    for column in table.schema:
+        inside = [column.type]
+        for _ in range(_N_LEVELS):
+            inside = [arrow.field(i).type for arrow in inside for i in range(arrow.num_fields)]
+        if inside:
+            raise DataError(
+                f"{path}: the field {column.name!r} holds more than {_N_LEVELS} levels of lists or objects",
+                remedy="leave the field out of the file, or write it as a text",
+            )
 
 
 def _explicit(kind: ColumnType) -> Any:

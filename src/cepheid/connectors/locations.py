@@ -6,7 +6,8 @@ import glob
 import importlib.util
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from cepheid.errors import SetupError
@@ -56,12 +57,20 @@ def resolve(text: str, base: Path) -> str:
     ``package:name/inside/file.csv`` is a file that an installed Python package brings; the package is not imported.
 
     Raises:
-        SetupError: a variable is not set, or a package is not installed.
+        SetupError: a variable is not set, a package is not installed, there is no such user, or it can be no path.
     """
     text = expand_variables(text)
+    if "\0" in text:
+        raise SetupError(f"the path {text!r} has a zero byte, as no path can", remedy="correct the path")
     if text.startswith(_PACKAGE):
         return _in_package(text.removeprefix(_PACKAGE))
-    return os.path.normpath(base / Path(text).expanduser())
+    try:
+        return os.path.normpath(base / Path(text).expanduser())
+    except RuntimeError as error:
+        raise SetupError(
+            f"the path {text!r} begins with a home folder that is not known",
+            remedy="write the whole path, or ./~name for a file of such a name",
+        ) from error
 
 
 def _in_package(text: str) -> str:
@@ -70,7 +79,10 @@ def _in_package(text: str) -> str:
         raise SetupError(
             f"{_PACKAGE + text!r} names no file of a package", remedy="write package:NAME/path/inside/it.csv"
         )
-    spec = importlib.util.find_spec(package)
+    try:
+        spec = importlib.util.find_spec(package)
+    except ValueError:  # of __main__, which is no package
+        spec = None
     folders = [] if spec is None else list(spec.submodule_search_locations or [])
     if not folders:
         raise SetupError(
@@ -87,8 +99,39 @@ def list_files(path: str) -> list[Path]:
     are left out, as other tools keep their own files there.
 
     Raises:
-        SetupError: there is none.
+        SetupError: there is none, or the system does not let them be looked for.
     """
+    with _looking(path):
+        return _listed(path)
+
+
+@contextmanager
+def _looking(path: Path | str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = "" if error.filename in (None, str(path)) else f" ({error.filename})"
+        raise SetupError(
+            f"{path} cannot be looked into: {error.strerror or error}{where}", remedy="check the path and its rights"
+        ) from error
+
+
+def is_file(path: Path) -> bool:
+    """True if ``path`` is a file, False if there is none.
+
+    Raises:
+        SetupError: the system does not tell, as it refuses the name or the way to it.
+    """
+    with _looking(path):
+        return path.is_file()
+
+
+def real_path(path: Path | str) -> Path:
+    """``path`` without links; one that leads to itself stays as it is, and is told when it is opened."""
+    return Path(os.path.realpath(path))
+
+
+def _listed(path: str) -> list[Path]:
     place = Path(path)
     if place.is_file():
         return [place]
@@ -112,13 +155,22 @@ def list_files(path: str) -> list[Path]:
 
 
 def is_listed(file: Path, path: str) -> bool:
-    """True if `list_files` finds ``file`` in ``path``, or would if it were there: links followed, globs as they are."""
-    place, real = Path(path).resolve(), file.resolve()
+    """True if `list_files` finds ``file`` in ``path``, or would if it were there: links followed, globs as they are.
+
+    Raises:
+        SetupError: the system does not let them be looked for.
+    """
+    with _looking(path):
+        return _is_listed(file, path)
+
+
+def _is_listed(file: Path, path: str) -> bool:
+    place, real = real_path(path), real_path(file)
     if place.is_dir():
         inside = real.is_relative_to(place) and _is_shown(real.relative_to(place))
         return inside and format_of(real) is not None
     if glob.has_magic(path):
-        return any(Path(found).resolve() == real for found in glob.glob(path, recursive=True))
+        return any(real_path(found) == real for found in glob.glob(path, recursive=True))
     return place == real
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +22,7 @@ _SURE = {
     Form.TIMESTAMP: r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9][ T][0-2][0-9]:[0-5][0-9]:[0-5][0-9]",
 }
 _ZONED = r"[0-9]{2}:[0-9]{2}.*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
+_NAMES_OF_UTC = ("Z", "UTC", "GMT")
 _NANOSECONDS = r"\.[0-9]{7,}"
 
 
@@ -30,8 +32,9 @@ def convert_text(texts: Any, wanted: ColumnType) -> tuple[Any, npt.NDArray[np.bo
     Args:
         texts: an Arrow Array or ChunkedArray of string, shape (n,). Blanks around a value other than a text do not
             matter; an empty text is NULL, unless text is wanted.
-        wanted: their type. ISO 8601 timestamps without a zone are taken as UTC; where any has a zone, the result
-            has the zone UTC. Their unit is us, or ns where any is written with more than six digits.
+        wanted: their type. A zone that a pattern has as %Z is Z, UTC or GMT: other names do not say which they are.
+            ISO 8601 timestamps without a zone are taken as UTC; where any has a zone, the result has the zone UTC.
+            Their unit is us, or ns where any is written with more than six digits.
 
     Returns:
         An Arrow array, shape (n,), NULL where there is no value; and where that is so although there is a text, as a
@@ -76,19 +79,30 @@ def _timestamps(texts: Any, pattern: str | None) -> Any:
 
 
 def _parsed_by(pattern: str, texts: Any) -> Any:
+    variants = [_with_zone_name(pattern, name) for name in _NAMES_OF_UTC]
+    if variants[0] != pattern:
+        return pc.coalesce(*(_parsed_by(variant, texts) for variant in variants))
     parsed = pc.strptime(texts, format=pattern, unit="us", error_is_null=True)
     # Arrow takes 31 February for 3 March: what does not write itself back as it was read is looked at by Python.
-    again = pc.strftime(parsed.cast(pa.timestamp("s")), format=pattern)
-    doubtful = pc.fill_null(pc.not_equal(again, texts), False).to_numpy(zero_copy_only=False)
+    try:
+        again = pc.strftime(parsed.cast(pa.timestamp("s")), format=pattern)
+        doubtful = pc.fill_null(pc.not_equal(again, texts), False).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:  # with %z: the zone that they were read with is not kept
+        doubtful = parsed.is_valid().to_numpy(zero_copy_only=False)
     if not doubtful.any():
         return parsed
     keep = np.ones(len(texts), np.bool_)
     for index in np.flatnonzero(doubtful):
         try:
             datetime.strptime(texts[int(index)].as_py(), pattern)
-        except ValueError:
+        except (ValueError, re.error):  # the latter for a part that the pattern has twice
             keep[index] = False
     return pc.if_else(pa.array(keep), parsed, pa.scalar(None, parsed.type))
+
+
+def _with_zone_name(pattern: str, name: str) -> str:
+    """``pattern`` with ``name`` in place of each %Z."""
+    return re.sub("%(.)", lambda found: name if found[1] == "Z" else found[0], pattern, flags=re.DOTALL)
 
 
 def _cast(texts: Any, target: Any, sure: str | None) -> Any:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from cepheid.connectors.locations import FORMATS, format_of
+from cepheid.connectors.locations import FORMATS, format_of, real_path
 from cepheid.errors import DataError, SetupError
 from cepheid.events.plain import as_plain
 
@@ -81,7 +82,7 @@ def check_writable(path: Path) -> None:
     """Raise `SetupError` now if ``path`` cannot be written later; the folder is made if needed."""
     _refuse_other_than_files(path)
     with _told(path):
-        path = path.resolve()
+        path = real_path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -89,10 +90,15 @@ def check_writable(path: Path) -> None:
 
 def _refuse_other_than_files(path: Path) -> None:
     with _told(path):
-        is_folder, is_there, is_file = path.is_dir(), path.exists(), path.is_file()
-    if is_folder:
+        try:
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            return
+        except ValueError as error:  # a zero byte
+            raise SetupError(f"{str(path)!r} can be no path: {error}", remedy="correct the path") from error
+    if stat.S_ISDIR(mode):
         raise SetupError(f"{path} is a folder", remedy="name a file in it")
-    if is_there and not is_file:
+    if not stat.S_ISREG(mode):
         # A file put in its place would take the pipe or the device away from everyone else.
         raise SetupError(
             f"{path} is a device or a pipe, which no file can take the place of",
@@ -115,7 +121,7 @@ def _told(path: Path) -> Iterator[None]:
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     with _told(path):
         # Through links: what they lead to is replaced, not they.
-        path = path.resolve()
+        path = real_path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         # In the same folder, as only within one file system a file takes another's place in one step.
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)

@@ -11,6 +11,7 @@ from cepheid.engine.order_key import identities
 from cepheid.errors import DataError, SchemaError
 from cepheid.events.batch import EventBatch, take_rows
 from cepheid.events.column import Int64Array
+from cepheid.events.dictionaries import unified
 from cepheid.events.schema import Schema
 
 
@@ -111,7 +112,7 @@ class EventStore:
         if not self._batches:
             return EventBatch(self._arrow.empty_table(), self._schema, np.zeros(0, np.int64))
         if len(self._batches) > 1:
-            table = pa.concat_tables([part.table for part in self._batches]).unify_dictionaries().combine_chunks()
+            table = unified(pa.concat_tables([part.table for part in self._batches])).combine_chunks()
             times = np.concatenate([part.time_us for part in self._batches])
             self._batches = [EventBatch(table, self._schema, times)]
         return self._batches[0]

@@ -14,6 +14,7 @@ from cepheid.engine.matches import Matches
 from cepheid.errors import DataError, SchemaError
 from cepheid.events.batch import EventBatch, take_rows
 from cepheid.events.column import Int64Array
+from cepheid.events.dictionaries import unified
 from cepheid.events.ingest import read_events
 from cepheid.events.schema import Schema
 from cepheid.language.bound import BoundQuery
@@ -109,7 +110,7 @@ def read_partial_matches(table: Any, schema: Schema) -> PartialMatches:
         parts.append(pa.concat_tables(chunks) if chunks else pa.schema(list(column.type)).empty_table())
     if not parts:
         raise SchemaError("the table of partial matches has no column", remedy="give one for each variable")
-    batch = read_events(pa.concat_tables(parts).unify_dictionaries().combine_chunks(), schema)
+    batch = read_events(unified(pa.concat_tables(parts)).combine_chunks(), schema)
     if len(batch.rejected):
         row = int(batch.rejected.rows[0])
         raise DataError(

@@ -15,7 +15,11 @@ from cepheid.engine.late_events import in_arrival, receptions
 from cepheid.engine.slack_report import DECISIONS, FITTED, SlackReport
 from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.errors import SchemaError
+from cepheid.events.arrow_types import data_type
 from cepheid.events.batch import EventBatch
+from cepheid.events.dictionaries import unified
+from cepheid.events.text import require_utf8
+from cepheid.events.types import Kind
 from cepheid.language.bound import BoundQuery
 from cepheid.ports.slack import PATIENCE, AskedSlack, Grid, Int64Array, SlackPolicy
 from cepheid.stats.frequencies import Bins
@@ -250,9 +254,11 @@ class SlackWatch:
             )
         column = batch.table.column(self._per)
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode("encode")
-        encoded = encoded.unify_dictionaries().combine_chunks()
+        encoded = unified(encoded).combine_chunks()
         encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-        values = encoded.dictionary.to_pylist()
+        texts = data_type(column.type).kind is Kind.TEXT
+        dictionary = require_utf8(encoded.dictionary, self._per) if texts else encoded.dictionary
+        values = dictionary.to_pylist()
         indices = np.asarray(encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False), np.int64)[rows]
         own = [self._sources.get(value, -1) for value in (*values, None)]
         codes = np.array(own, np.int64)

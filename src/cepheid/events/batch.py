@@ -28,7 +28,7 @@ from cepheid.events.column import (
 )
 from cepheid.events.convert import column_of, one_array, plain_numbers
 from cepheid.events.schema import Schema
-from cepheid.events.text import encode_text
+from cepheid.events.text import encode_text, require_utf8
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class EventBatch:
         if pa.types.is_null(values.type):  # all are rejected
             return np.zeros(len(values), np.int32), ()
         codes, _, dictionary = encode_text(values)
-        return codes.astype(np.int32, copy=False), tuple(dictionary.to_pylist())
+        return codes.astype(np.int32, copy=False), tuple(require_utf8(dictionary, self.schema.type).to_pylist())
 
     def column(self, path: tuple[str, ...]) -> AnyColumn:
         """An attribute of all events, by position; converted at the first call and kept.
@@ -138,7 +138,7 @@ class EventBatch:
 
         Raises:
             SchemaError: there is no such column or field.
-            DataError: a value does not fit int64.
+            DataError: a value does not fit int64, or a text is not UTF-8.
         """
         have = self._columns.get(path)
         if have is not None:

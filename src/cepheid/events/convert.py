@@ -13,7 +13,7 @@ from cepheid.errors import DataError
 from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.events.arrow_types import arrow_type, data_type
 from cepheid.events.column import AnyColumn, ArrowColumn, BoolArray, Column, Int64Array, all_null, text_column
-from cepheid.events.text import chunks_of, encode_text
+from cepheid.events.text import chunks_of, encode_text, require_utf8
 from cepheid.events.types import Kind
 
 US_PER_UNIT = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -31,14 +31,14 @@ def column_of(values: Any, name: str) -> tuple[AnyColumn, int]:
         The column, and the number of values that lost something (nanoseconds, which are floored).
 
     Raises:
-        DataError: an unsigned number, a decimal or a time does not fit int64.
+        DataError: an unsigned number, a decimal or a time does not fit int64; a text is not UTF-8.
     """
     dtype = data_type(values.type)
     if pa.types.is_run_end_encoded(values.type):
         values = pa.chunked_array([pc.run_end_decode(c) for c in chunks_of(values)], type=values.type.value_type)
     if dtype.kind is Kind.TEXT:
         codes, valid, dictionary = encode_text(values)
-        return text_column(codes, valid, dictionary), 0
+        return text_column(codes, valid, require_utf8(dictionary, name)), 0
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if dtype.kind is Kind.NULL:

@@ -176,7 +176,8 @@ def _from_text(values: Any) -> EventTimes:
             continue
         return _from_timestamps(times)
     codes, valid, dictionary = encode_text(one_array(values))
-    texts = dictionary.to_pylist()
+    # Bytes that are no UTF-8 are no time, either.
+    texts = [text.decode(errors="replace") for text in dictionary.cast(pa.large_binary()).to_pylist()]
     us = np.zeros(len(texts), np.int64)
     readable = np.ones(len(texts), np.bool_)
     floored = np.zeros(len(texts), np.bool_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ def read_given(
     Raises:
         SchemaError: the events have no such columns, or cannot be read as a table.
     """
-    keys = (order,) if isinstance(order, str) else tuple(order or ())
+    keys = require_order(order)
     if isinstance(events, Mapping):
         tables = {name: as_arrow(table, f"the events of {name!r}") for name, table in events.items()}
         return read_tables(tables, time=time, time_unit=time_unit, type=type or "type", order=keys)
@@ -36,6 +36,24 @@ def read_given(
     if type in table.column_names and not table.num_rows and events.__class__.__module__.startswith("pandas."):
         table = table.set_column(table.column_names.index(type), type, pa.array([], pa.string()))
     return table, schema_of(table, time=time, time_unit=time_unit, type=type, order=keys)
+
+
+def require_order(order: object) -> tuple[Any, ...]:
+    """The columns that stand as ``order=``.
+
+    Raises:
+        SchemaError: it is no name of a column, and not several.
+    """
+    if order is None:
+        return ()
+    if isinstance(order, str):
+        return (order,)
+    if not isinstance(order, Iterable):
+        raise SchemaError(
+            f"order= names columns by their text, and was given {order!r}",
+            remedy='name one, as in order="id", or several: order=["day", "id"]',
+        )
+    return tuple(order)
 
 
 def first_given(events: Any) -> Any:

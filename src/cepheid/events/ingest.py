@@ -14,6 +14,7 @@ from cepheid.events.arrow_types import data_type
 from cepheid.events.batch import NOTHING_REJECTED, EventBatch, Rejected
 from cepheid.events.column import ArrowColumn, BoolArray, Column, Int64Array, unify
 from cepheid.events.convert import column_of
+from cepheid.events.dictionaries import without_null_entries
 from cepheid.events.event_time import EventTimes, check_time, event_times
 from cepheid.events.schema import Schema
 from cepheid.events.text import chunks_of, encode_text
@@ -87,7 +88,7 @@ def read_events(table: Any, schema: Schema) -> EventBatch:
 
     Raises:
         SchemaError: a column that the schema names is missing or has the wrong type.
-        DataError: a value of the order key does not fit int64.
+        DataError: a value of the order key does not fit int64, or is text that is not UTF-8.
     """
     for name in (schema.time, schema.type, *schema.order):
         if name is not None and name not in table.column_names:
@@ -95,6 +96,7 @@ def read_events(table: Any, schema: Schema) -> EventBatch:
                 f"the events have no column {name!r}",
                 remedy=f"the columns are: {', '.join(table.column_names) or 'none'}",
             )
+    table = without_null_entries(table)
     times = event_times(table.column(schema.time), schema.time_unit, schema.time)
     untyped = None if schema.type is None else _untyped(table.column(schema.type), schema.type)
     rows: Int64Array | None = None

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.errors import SchemaError
 from cepheid.events.arrow_types import data_type
+from cepheid.events.characters import lone_surrogate
 from cepheid.events.ingest import schema_of
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType, Kind
@@ -86,12 +87,17 @@ def check_event_type(name: object) -> None:
     """Test what stands as an event type in a mapping of tables.
 
     Raises:
-        SchemaError: it is no text.
+        SchemaError: it is no text, or one that cannot be written in UTF-8.
     """
     if not isinstance(name, str):
         raise SchemaError(
             f"{name!r} cannot be the type of events, which is text",
             remedy="name each table by a text: {'Txn': table}",
+        )
+    if lone_surrogate(name) is not None:
+        raise SchemaError(
+            f"{name!r} cannot be the type of events: half a surrogate pair is no character",
+            remedy="name each table by a text that can be written in UTF-8",
         )
 
 

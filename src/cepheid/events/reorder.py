@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.events.batch import EventBatch, take_rows
 from cepheid.events.column import BoolArray, Int64Array
+from cepheid.events.dictionaries import unified
 from cepheid.events.ingest import order_of
 
 
@@ -145,7 +146,7 @@ def joined(batches: list[EventBatch]) -> EventBatch:
     first = batches[0]
     if len(batches) == 1:
         return first
-    table = pa.concat_tables([batch.table for batch in batches]).unify_dictionaries()
+    table = unified(pa.concat_tables([batch.table for batch in batches]))
     return EventBatch(
         table=table.combine_chunks(),
         schema=first.schema,

@@ -57,7 +57,7 @@ class Schema:
                     f"the events have no column {name!r}, named as {role}=",
                     remedy=f"the columns are: {', '.join(self.fields) or 'none'}",
                 )
-        if self.time_unit is not None and self.time_unit not in TIME_UNITS:
+        if self.time_unit is not None and self.time_unit not in tuple(TIME_UNITS):
             raise SchemaError(f"{self.time_unit!r} is not a unit of time", remedy=f"use one of {', '.join(TIME_UNITS)}")
 
     @property

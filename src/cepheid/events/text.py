@@ -10,9 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.errors import DataError
 from cepheid.events.arrow_memory import array_of, numpy_of
 from cepheid.events.arrow_types import is_text
 from cepheid.events.column import BoolArray, Int64Array
+from cepheid.events.dictionaries import unified
 
 _SAMPLE_ROWS = 2_048
 _ATTEMPTS = 3
@@ -52,6 +54,26 @@ def encode_text(values: Any) -> tuple[npt.NDArray[Any], BoolArray | None, Any]:
     return _from_dictionary(values.dictionary_encode(), made_here=True)
 
 
+def require_utf8(texts: Any, name: str) -> Any:
+    """The texts as they are.
+
+    Args:
+        texts: a string or large_string array.
+        name: of the column, for the error.
+
+    Raises:
+        DataError: the bytes of one are not UTF-8.
+    """
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            f"the column {name!r} holds text that is not UTF-8: {error}",
+            remedy="decode the bytes with the encoding that they were written in, or cast the column to binary",
+        ) from None
+    return texts
+
+
 def chunks_of(values: Any) -> list[Any]:
     """The arrays that a ChunkedArray consists of, those without rows left out; an Array is its own only chunk."""
     if isinstance(values, pa.ChunkedArray):
@@ -61,7 +83,7 @@ def chunks_of(values: Any) -> list[Any]:
 
 def _from_dictionary(values: Any, *, made_here: bool) -> tuple[npt.NDArray[Any], BoolArray | None, Any]:
     if isinstance(values, pa.ChunkedArray) and values.num_chunks > 1:
-        values = values.unify_dictionaries()
+        values = unified(values)
     chunks = chunks_of(values)
     if not chunks:
         return np.zeros(0, np.int64), None, pa.array([], pa.string())

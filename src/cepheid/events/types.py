@@ -53,13 +53,25 @@ class DataType:
         return None
 
     def __str__(self) -> str:
-        if self.kind is Kind.DECIMAL:
-            return f"decimal({self.precision}, {self.scale})"
-        if self.kind in (Kind.LIST, Kind.SET):
-            return f"{self.kind.value} of {self.element}"
-        if self.kind is Kind.STRUCT:
-            return "struct(" + ", ".join(f"{n}: {t}" for n, t in self.fields) + ")"
-        return str(self.kind.value)
+        return _in_words(self, _N_LEVELS)
+
+
+_N_LEVELS = 20
+"""How deep a type is put into words; JSON may be nested deeper than Python can follow."""
+
+
+def _in_words(dtype: DataType | None, n_levels: int) -> str:
+    if dtype is None:
+        return str(None)
+    if dtype.kind is Kind.DECIMAL:
+        return f"decimal({dtype.precision}, {dtype.scale})"
+    if dtype.kind not in (Kind.LIST, Kind.SET, Kind.STRUCT):
+        return str(dtype.kind.value)
+    if n_levels == 0:
+        return "..."
+    if dtype.kind is Kind.STRUCT:
+        return "struct(" + ", ".join(f"{name}: {_in_words(t, n_levels - 1)}" for name, t in dtype.fields) + ")"
+    return f"{dtype.kind.value} of {_in_words(dtype.element, n_levels - 1)}"
 
 
 BOOL = DataType(Kind.BOOL)

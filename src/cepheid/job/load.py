@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from cepheid.connectors.locations import expand_variables, resolve
+from cepheid.connectors.locations import expand_variables, is_file, real_path, resolve
 from cepheid.errors import JobError, SetupError, Span
 from cepheid.job.model import KINDS, LATER, JobFile, NamedQuerySection, QuerySection, SourceSection
 from cepheid.job.output_model import (
@@ -70,8 +70,9 @@ class Job:
 
     def with_query(self, path: Path) -> Job:
         """The same job with the query in ``path``."""
-        model = self.model.model_copy(update={"query": QuerySection(file=str(path.resolve()))})
-        return replace(self, model=model, query=Query.from_file(path))
+        query = Query.from_file(path)
+        model = self.model.model_copy(update={"query": QuerySection(file=str(real_path(path)))})
+        return replace(self, model=model, query=query)
 
     def with_parameters(self, values: Mapping[str, object]) -> Job:
         """The same job with ``values`` in place of, or besides, its own parameters."""
@@ -105,7 +106,7 @@ class Job:
         """The files that the job itself is made of: the job file, and those of its queries."""
         sections = [self.model.query, *self.model.queries.values()]
         files = [Path(self.origin), *(self.path_of(section.file) for section in sections if section.file is not None)]
-        return frozenset(path.resolve() for path in files)
+        return frozenset(real_path(path) for path in files)
 
     def paths_of(self, source: SourceSection) -> tuple[str, ...]:
         """The files, folders and globs of a source, absolute.
@@ -149,7 +150,7 @@ def load(path: Path | str) -> Job:
             remedy="is it a job file? They are TOML, saved as UTF-8",
             origin=origin,
         ) from error
-    return parse(text, origin, path.resolve().parent)
+    return parse(text, origin, real_path(path).parent)
 
 
 def parse(text: str, origin: str, base: Path) -> Job:
@@ -164,6 +165,8 @@ def parse(text: str, origin: str, base: Path) -> Job:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise not_toml(error, text, origin) from error
+    except ValueError as error:  # a number of thousands of digits
+        raise JobError(f"not TOML: {error}", remedy="write shorter numbers", origin=origin) from error
     except RecursionError:
         raise JobError("the job file is nested too deeply", remedy="is it a job file?", origin=origin) from None
     for section, meaning in LATER.items():
@@ -188,10 +191,11 @@ def _query(section: QuerySection, place: tuple[str, ...], text: str, origin: str
         return Query.parse(section.text, f"{origin} [{'.'.join(place)}]")
     try:
         path = Path(resolve(section.file or "", base))
+        is_there = is_file(path)
     except SetupError as error:
         span = place_of(text, (*place, "file"))
         raise JobError(error.message, remedy=error.remedy, text=text, span=span, origin=origin) from error
-    if not path.is_file():
+    if not is_there:
         raise JobError(
             f"there is no query file {path}",
             remedy="correct file =, which is relative to the folder of the job file",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from cepheid.connectors.csv_files import CsvOptions
+from cepheid.connectors.csv_files import CsvOptions, is_text_encoding
 from cepheid.engine.settings import MAX_PARTIAL_MATCHES, OnCap, Settings
 from cepheid.job.output_model import (
     AnyOutput,
@@ -20,7 +20,7 @@ from cepheid.job.output_model import (
     kind_of,
     require_path,
 )
-from cepheid.job.section import Name, Names, Option, Section, TimeUnit, TypeName, as_list
+from cepheid.job.section import INT64_MAX, Name, Names, Option, Section, TimeUnit, TypeName, as_list
 from cepheid.job.slack_section import SlackSection
 from cepheid.job.stream_model import (
     DeltaOutputSection,
@@ -37,14 +37,14 @@ from cepheid.plan.evaluation import EAGER
 def _one_character(value: str) -> str:
     if len(value) != 1 or not value.isascii():
         raise ValueError("it must be one ASCII character")
+    if value in "\0\r\n":
+        raise ValueError("it cannot be a zero byte or the end of a line")
     return value
 
 
 def _encoding(value: str) -> str:
-    try:
-        "".encode(value)
-    except LookupError:
-        raise ValueError(f"there is no encoding {value!r}; use a name such as utf-8 or latin-1") from None
+    if not is_text_encoding(value):
+        raise ValueError(f"there is no encoding {value!r} of text; use a name such as utf-8 or latin-1")
     return value
 
 
@@ -90,7 +90,8 @@ class SourceSection(Section):
         time: the column of event time.
         time_unit: what its numbers count since 1970: us, ms, s, min, h or d. Also the unit of a bare number in a
             window.
-        time_format: how its texts are written where they are not ISO 8601: a strptime pattern.
+        time_format: how its texts are written where they are not ISO 8601: a strptime pattern; %z is an offset, %Z
+            one of Z, UTC and GMT.
         type: the column of the event type.
         event: the type of all events of this source, where there are several sources.
         order: the columns that order events of equal time; by file and row where there are none.
@@ -169,8 +170,8 @@ class SettingsSection(Section):
         evaluation: when the work is done.
     """
 
-    max_partial_matches: Annotated[int, Field(ge=1)] = MAX_PARTIAL_MATCHES
-    max_partial_matches_per_key: Annotated[int, Field(ge=1)] | None = None
+    max_partial_matches: Annotated[int, Field(ge=1, le=INT64_MAX)] = MAX_PARTIAL_MATCHES
+    max_partial_matches_per_key: Annotated[int, Field(ge=1, le=INT64_MAX)] | None = None
     on_cap: OnCap = "error"
     evaluation: Annotated[str, Field(pattern="^(eager|lazy|adaptive|[^/]*/[^/]*)$")] = EAGER
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from cepheid.job.section import Name, Section
+from cepheid.job.section import INT64_MAX, Name, Section
 from cepheid.job.stream_model import DeltaOutputSection, KafkaOutputSection, KafkaRejectedSection
 
 Format: TypeAlias = Literal["csv", "jsonl", "parquet", "arrow"]
@@ -85,7 +85,7 @@ class SinkSection(Section):
     kind: Literal["files"] = "files"
     path: Name | None = None
     format: Format | None = None
-    rows: Annotated[int, Field(ge=0)] = 20
+    rows: Annotated[int, Field(ge=0, le=INT64_MAX)] = 20
     timed_out: AnyOutput | None = None
     rejected: AnyRejected | None = None
 

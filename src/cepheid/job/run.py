@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from cepheid.connectors.column_types import column_type
 from cepheid.connectors.files import FileSource, FileTable, read_files
-from cepheid.connectors.locations import is_listed
+from cepheid.connectors.locations import is_listed, real_path
 from cepheid.connectors.places import places
 from cepheid.connectors.rejected import REJECTED_SCHEMA
 from cepheid.connectors.writing import check_writable, writing
@@ -220,19 +220,20 @@ def _check_sinks(job: Job) -> None:
                         remedy="give it a path of its own: events are never written over, nor matches read as events",
                         origin=job.origin,
                     )
-        if path.resolve() in job.reads:
+        real = real_path(path)
+        if real in job.reads:
             raise JobError(
                 f"[{name}] would write over {path}, which the job is made of",
                 remedy="give it a path of its own",
                 origin=job.origin,
             )
-        if path.resolve() in taken:
+        if real in taken:
             raise JobError(
-                f"[{name}] and [{taken[path.resolve()]}] both write {path}",
+                f"[{name}] and [{taken[real]}] both write {path}",
                 remedy="give each a path of its own",
                 origin=job.origin,
             )
-        taken[path.resolve()] = name
+        taken[real] = name
 
 
 def _events(job: Job, needed: set[str] | None, progress: Progress | None, n_events: int | None) -> Events:

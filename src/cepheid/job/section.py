@@ -11,6 +11,9 @@ from cepheid.errors import SchemaError
 from cepheid.events import lengths
 from cepheid.events.schema import TIME_UNITS
 
+INT64_MAX = 2**63 - 1
+"""The largest whole number that a column, and so a count of rows, can have."""
+
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
 

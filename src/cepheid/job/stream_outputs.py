@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cepheid.connectors.locations import is_listed
+from cepheid.connectors.locations import is_listed, real_path
 from cepheid.engine.outputs import CLOSED, FITTED, HELD, LATE, MATCHES, PLANS, REJECTED, SLACK, TIMED_OUT
 from cepheid.errors import JobError
 from cepheid.job.engines import MAIN
@@ -142,7 +142,7 @@ def _where(job: Job, section: Any) -> object | None:
     """The place that an output is written to; None for standard output."""
     if section.kind == "kafka":
         return (job.text_of(section.servers), section.topic)
-    return None if section.path is None else job.path_of(section.path).resolve()
+    return None if section.path is None else real_path(job.path_of(section.path))
 
 
 def _refused(job: Job, place: tuple[str, ...], problem: str) -> JobError:

@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from cepheid.errors import SetupError
 from cepheid.events.schema import Schema
 from cepheid.events.types import DataType
 from cepheid.language.tree import Expression, Pattern, Policy, Query, Skip
 from cepheid.ports.stores import StoreSource
+
+
+def _are_types(given: object) -> bool:
+    return isinstance(given, (tuple, list)) and all(isinstance(one, DataType) for one in given)
 
 
 @dataclass(frozen=True)
@@ -20,12 +25,29 @@ class Function:
         arguments: the types of its arguments.
         result: the type of its result.
         call: gets Python values (None for NULL), gives one.
+
+    Raises:
+        SetupError: one of them is of another kind; the message names it.
     """
 
     name: str
     arguments: tuple[DataType, ...]
     result: DataType
     call: Callable[..., object]
+
+    def __post_init__(self) -> None:
+        for what, fits, expected in (
+            ("name", isinstance(self.name, str), "a text"),
+            ("arguments", _are_types(self.arguments), "a tuple of types"),
+            ("result", isinstance(self.result, DataType), "a type"),
+            ("call", callable(self.call), "a function"),
+        ):
+            if not fits:
+                raise SetupError(
+                    f"{what}={getattr(self, what)!r} of cep.Function({self.name!r}, ...) is not {expected}",
+                    remedy="give the name, the types of the arguments, that of the result and the function, in this "
+                    'order: cep.Function("twice", (FLOAT,), FLOAT, lambda x: 2 * x)',
+                )
 
 
 @dataclass(frozen=True)
@@ -72,11 +94,39 @@ class Catalog:
         functions: registered functions, by name.
         stores: remote stores, by name.
         queries: queries whose matches may be the events of another (``FROM name``), by name.
+
+    Raises:
+        SetupError: one of them is no mapping.
     """
 
     functions: Mapping[str, Function] = field(default_factory=dict)
     stores: Mapping[str, Store] = field(default_factory=dict)
     queries: Mapping[str, Written] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what in ("functions", "stores", "queries"):
+            given = getattr(self, what)
+            if not isinstance(given, Mapping):
+                raise SetupError(
+                    f"{what}={given!r} of a cep.Catalog is no mapping",
+                    remedy=f'give {what} by name: {{"name": ...}}, or leave it out',
+                )
+
+
+def require_catalog(catalog: object) -> Catalog:
+    """What stands as ``catalog=``; an empty one for None.
+
+    Raises:
+        SetupError: it is no `Catalog`.
+    """
+    if catalog is None:
+        return Catalog()
+    if not isinstance(catalog, Catalog):
+        raise SetupError(
+            f"catalog={catalog!r} is not a cep.Catalog",
+            remedy='give cep.Catalog(functions={"name": cep.Function(...)}), or leave it out',
+        )
+    return catalog
 
 
 @dataclass(frozen=True)

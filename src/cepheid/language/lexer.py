@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheid.errors import QueryError, Span
+from cepheid.events.characters import lone_surrogate
 from cepheid.events.lengths import NUMBER, WRITTEN_UNITS
 
 RESERVED = frozenset(
@@ -153,6 +154,7 @@ def tokenize(text: str, start: str = "query") -> list[Token]:
     Raises:
         QueryError: for a character that has no meaning, and for quotes that are not closed.
     """
+    require_characters(text)
     tokens: list[Token] = []
     clause = "WHERE" if start == "condition" else "PATTERN"
     at = 0
@@ -193,6 +195,21 @@ def tokenize(text: str, start: str = "query") -> list[Token]:
         tokens.pop()
     tokens.append(Token("$END", "", len(text), len(text)))
     return tokens
+
+
+def require_characters(text: str) -> None:
+    """Test whether the text of a query can be written in UTF-8.
+
+    Raises:
+        QueryError: half a surrogate pair is in it.
+    """
+    at = lone_surrogate(text)
+    if at is not None:
+        raise QueryError(
+            f"\\u{ord(text[at]):04x} is half a surrogate pair, and no character",
+            remedy="write the character itself, or remove it: no event can hold such a text",
+            span=Span(at, at + 1),
+        )
 
 
 def _word(text: str, raw: str, end: int, clause: str, before: list[Token]) -> str:

@@ -10,7 +10,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar, cast
 
-from cepheid.errors import ParameterError
+from cepheid.errors import ParameterError, SetupError
+from cepheid.events.characters import lone_surrogate
 from cepheid.events.types import DataType, Kind
 from cepheid.language.bind import bound_query, placed_in
 from cepheid.language.bound import BoundQuery
@@ -36,6 +37,22 @@ _EXPECTED: Mapping[Kind, str] = {
 }
 
 
+def require_parameters(values: object) -> Mapping[str, object]:
+    """What stands as ``parameters=``; nothing for None.
+
+    Raises:
+        SetupError: it is no mapping.
+    """
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise SetupError(
+            f"parameters={values!r} is no mapping",
+            remedy='give the values by the names of the parameters: {"limit": 5}, or leave it out',
+        )
+    return values
+
+
 def with_parameters(bound: BoundQuery, values: Mapping[str, object]) -> BoundQuery:
     """The query with every parameter replaced by a constant.
 
@@ -53,7 +70,9 @@ def with_parameters(bound: BoundQuery, values: Mapping[str, object]) -> BoundQue
 
     Raises:
         ParameterError: a parameter has no value, a value has no parameter, or has the wrong type.
+        SetupError: the values are no mapping.
     """
+    require_parameters(values)
     _check_names(bound, values)
     if not bound.parameters:
         return bound
@@ -114,6 +133,8 @@ def _wrong(bound: BoundQuery, name: str, value: object, dtype: DataType) -> Para
     remedy = f"give it {_EXPECTED[dtype.kind]}"
     if value is None:
         remedy += "; for NULL write IS NULL in the query"
+    elif isinstance(value, str) and lone_surrogate(value) is not None:
+        remedy += " without halves of surrogate pairs, which are no characters"
     elif dtype.kind is Kind.INT and isinstance(value, int) and not isinstance(value, bool):
         remedy = "give it one that fits 64 bits"
     elif dtype.kind is Kind.INT and isinstance(value, (float, Decimal)):
@@ -134,7 +155,7 @@ def _plain(value: object) -> object:
     converted: Any = value
     if type(value).__name__ in ("datetime64", "timedelta64"):
         converted = converted.astype(f"{type(value).__name__}[us]")
-    if type(value).__module__.partition(".")[0] == "numpy" and hasattr(converted, "item"):
+    if type(value).__module__.partition(".")[0] == "numpy" and getattr(converted, "size", 0) == 1:
         converted = converted.item()
     return converted
 
@@ -144,7 +165,8 @@ def _literal(value: object, dtype: DataType) -> Literal | None:
         case Kind.BOOL:
             return Literal(value, LiteralKind.BOOL) if isinstance(value, bool) else None
         case Kind.TEXT:
-            return Literal(value, LiteralKind.TEXT) if isinstance(value, str) else None
+            fits = isinstance(value, str) and lone_surrogate(value) is None
+            return Literal(value, LiteralKind.TEXT) if fits else None
         case Kind.INT:
             whole = _whole(value)
             return None if whole is None else Literal(whole, LiteralKind.INT)

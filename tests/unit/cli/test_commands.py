@@ -189,6 +189,8 @@ def test_usage_faults_exit_with_two(folder, cepheid):
         ("run", folder / "job.toml", "--engine", "flink"),
         ("run", folder / "job.toml", "--param", "least"),
         ("run", folder / "job.toml", "--limit", "-1"),
+        ("run", folder / "job.toml", "--limit", "9" * 23),
+        ("run", folder / "job.toml", "--events", "9" * 23),
         ("explain", folder / "query.cep", "--mermaid", "--svg", folder / "x.svg"),
         ("frobnicate",),
     ):

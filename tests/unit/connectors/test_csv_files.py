@@ -184,3 +184,34 @@ def test_packed_files_are_unpacked(tmp_path):
     assert table.to_pydict() == {"a": [1], "b": [2]}
     assert n_bytes == len(data)
     assert len(rejections) == 1
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [
+        ("utf-16", b"a,b\n1,2\n"),
+        ("utf-32", b"a,b\n1,2\n"),
+        ("utf-16", "a,b\n1,2\n".encode("utf-16") + b"\x00\xd8a"),
+        ("cp1252", b"a,b\n1,\x81\n"),
+    ],
+)
+def test_files_in_another_encoding_than_stated(tmp_path, encoding, data):
+    with pytest.raises(DataError, match=f"events.csv is not {encoding} text") as caught:
+        read(tmp_path, data, options=CsvOptions(encoding=encoding))
+    assert "state its encoding" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        ("%Y-%m-%d %H%Z", ["2024-05-01 10Z", "2024-05-01 10UTC", "2024-05-01 10GMT"], ["2024-05-01 10CEST"]),
+        ("%Y-%m-%d %H%z", ["2024-05-01 10Z", "2024-05-01 12+0200", "2024-05-01 12+02:00"], ["2024-02-31 10Z", "10"]),
+        ("%%z %Y-%m-%d %H", ["%z 2024-05-01 10"], ["z 2024-05-01 10"]),
+        ("%Y%Y", [], ["2024", "20232024"]),
+    ],
+)
+def test_time_formats_with_a_zone(tmp_path, pattern, good, bad):
+    lines = "".join(f"{text}\n" for text in ["t", *good, *bad])
+    table, rejected = read(tmp_path, lines.encode(), {"t": column_type("timestamp", pattern=pattern)})
+    assert table["t"].cast(pa.int64()).to_pylist() == [1714557600_000000] * len(good)
+    assert len(rejected) == len(bad)

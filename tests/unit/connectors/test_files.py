@@ -8,7 +8,7 @@ import pytest
 
 from cepheid.connectors.column_types import column_type
 from cepheid.connectors.files import FileSource, read_files
-from cepheid.connectors.locations import expand_variables, format_of, list_files, resolve
+from cepheid.connectors.locations import expand_variables, format_of, is_listed, list_files, resolve
 from cepheid.connectors.rejected import REJECTED_SCHEMA
 from cepheid.errors import DataError, SchemaError, SetupError
 
@@ -172,3 +172,35 @@ def test_files_of_packages():
     assert "pip install no_such_thing" in caught.value.remedy
     with pytest.raises(SetupError, match="names no file of a package"):
         resolve("package:../x", None)
+
+
+@pytest.mark.parametrize("text", ["~no_such_user/x", "a\0b.csv", "package:__main__/x.csv"])
+def test_paths_that_cannot_be(tmp_path, text):
+    with pytest.raises(SetupError) as caught:
+        resolve(text, tmp_path)
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + "*.csv"])
+def test_names_that_the_system_refuses(tmp_path, name):
+    for look in (list_files, lambda path: is_listed(tmp_path / "m.csv", path)):
+        with pytest.raises(SetupError, match="cannot be looked into: File name too long"):
+            look(str(tmp_path / name))
+
+
+def test_a_folder_that_may_not_be_looked_into(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("a\n1\n")
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(type(tmp_path), "is_file", refuse)
+    with pytest.raises(SetupError, match="cannot be looked into: Permission denied"):
+        list_files(str(tmp_path))
+
+
+def test_a_link_to_itself_is_no_file(tmp_path):
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    assert not is_listed(tmp_path / "m.csv", str(tmp_path / "loop.csv"))
+    with pytest.raises(SetupError, match="there is no file"):
+        list_files(str(tmp_path / "loop.csv"))

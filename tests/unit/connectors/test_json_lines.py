@@ -8,7 +8,7 @@ import pytest
 from cepheid.connectors.column_types import column_type
 from cepheid.connectors.json_lines import read_json_lines
 from cepheid.connectors.rejected import Rejections
-from cepheid.errors import SchemaError
+from cepheid.errors import DataError, SchemaError
 
 
 def read(tmp_path, data, declared=None, only=None, name="events.jsonl"):
@@ -106,3 +106,12 @@ def test_empty_and_packed_files(tmp_path):
 def test_a_declared_field_that_no_line_has_is_null(tmp_path):
     table, _ = read(tmp_path, b"{}\n{}\n", {"t": "int"})
     assert table.to_pydict() == {"t": [None, None]}
+
+
+@pytest.mark.parametrize(("begin", "end"), [("[", "]"), ('{"a":', "}")])
+def test_values_too_deep_to_follow(tmp_path, begin, end):
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"t":1,"x":' + begin * 400 + "1" + end * 400 + "}\n")
+    with pytest.raises(DataError, match="'x' holds more than 100 levels"):
+        read_json_lines(path, {}, Rejections())
+    assert read_json_lines(path, {}, Rejections(), {"t"})[0].column_names == ["t"]

@@ -135,3 +135,15 @@ def test_values_that_a_format_cannot_hold(tmp_path):
     with pytest.raises(DataError, match="cannot be written as parquet"):
         write_table(gap, tmp_path / "out.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_links_to_themselves_and_zero_bytes_are_no_places(tmp_path):
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    for path, message in (
+        (tmp_path / "loop.csv", "symbolic links"),
+        (tmp_path / "loop.csv" / "m.csv", "symbolic links"),
+        (tmp_path / "a\0b.csv", "null byte"),
+    ):
+        for write in (check_writable, lambda path: write_table(NESTED, path, "csv")):
+            with pytest.raises(SetupError, match=message):
+                write(path)

@@ -247,3 +247,12 @@ def test_a_column_of_some_events(arrow, nulls):
     assert some.values.dtype == expected.values.dtype
     assert (some.type, some.is_valid().tolist()) == (expected.type, expected.is_valid().tolist())
     assert read_events(table, schema).may_be_null(("x",)) or not nulls
+
+
+def test_a_deep_type_is_put_into_words_up_to_some_depth():
+    deep = INT
+    for _ in range(900):
+        deep = struct(a=list_of(deep))
+    assert str(deep).count("list of") == 10
+    assert "..." in str(deep)
+    assert str(list_of(struct(a=decimal(9, 2), b=TEXT))) == "list of struct(a: decimal(9, 2), b: text)"

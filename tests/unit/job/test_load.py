@@ -176,3 +176,28 @@ def test_names_with_quotes_and_newlines(tmp_path):
 def test_a_byte_order_mark_is_no_fault(tmp_path):
     (tmp_path / "job.toml").write_bytes(b"\xef\xbb\xbf" + (SOURCE + QUERY).encode())
     load(tmp_path / "job.toml")
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        *(
+            (f'[source.csv]\nencoding = "{name}"\n', "source.csv.encoding: there is no encoding")
+            for name in ("punycode", "idna", "undefined", "base64", "utf\\u0000")
+        ),
+        ('[source.csv]\nquote = "\\u0000"\n', "source.csv.quote: it cannot be a zero byte"),
+        ('[source.csv]\ndelimiter = "\\n"\n', "source.csv.delimiter: it cannot be a zero byte"),
+        (f"[sink]\nrows = {10**23}\n", "sink.rows: it should be less than"),
+        (f"[settings]\nmax_partial_matches = {10**23}\n", "settings.max_partial_matches: it should be less than"),
+        ("[sink]\nrows = " + "9" * 5000 + "\n", "not TOML: "),
+    ],
+)
+def test_values_that_nothing_can_be_done_with(said, message, tmp_path):
+    assert message in fault(SOURCE + said + QUERY, tmp_path).message
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\\u0000b", "~no_such_user/q"])
+def test_query_files_that_cannot_be(name, tmp_path):
+    error = fault(SOURCE + f'[query]\nfile = "{name}"\n', tmp_path)
+    assert error.line == 5
+    assert error.remedy

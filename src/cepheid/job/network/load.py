@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from cepheid.connectors.column_types import Form, column_type
-from cepheid.connectors.locations import resolve
+from cepheid.connectors.locations import is_file, real_path, resolve
 from cepheid.connectors.writing import check_writable
 from cepheid.errors import CepheidError, JobError, NetworkError
 from cepheid.events.arrow_types import data_type
@@ -79,13 +80,13 @@ class NetworkJob:
             JobError: one of them.
             SetupError: one cannot be written.
         """
-        read, named = {path.resolve() for path in self.files}, set[Path]()
+        read, named = {real_path(path) for path in self.files}, set[Path]()
         for path in paths:
-            if path.resolve() in read:
+            if real_path(path) in read:
                 raise JobError(f"{path} would be written over, and the network is read from it", remedy="name another")
-            if path.resolve() in named:
+            if real_path(path) in named:
                 raise JobError(f"two files are to be written to {path}", remedy="name two")
-            named.add(path.resolve())
+            named.add(real_path(path))
         for path in paths:
             check_writable(path)
 
@@ -269,9 +270,9 @@ def load_network(path: Path | str, *, without_statistics: bool = False) -> Netwo
         QueryError: a query cannot be read, or does not fit the events.
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         path = path / "network.toml"
-    origin, base = str(path), path.resolve().parent
+    origin, base = str(path), real_path(path).parent
     text, model = _read(path, NetworkFile)
     names = () if without_statistics else model.network.statistics or ()
     statistics = tuple(_read(Path(resolve(name, base)), StatisticsFile)[1] for name in names)
@@ -322,6 +323,8 @@ def _read(path: Path, root: type[_F]) -> tuple[str, _F]:
         raise JobError(f"not JSON: {error}", remedy="deploy the network again", origin=str(path)) from error
     except tomllib.TOMLDecodeError as error:
         raise not_toml(error, text, str(path)) from error
+    except ValueError as error:  # a number of thousands of digits
+        raise JobError(f"not TOML: {error}", remedy="write shorter numbers", origin=str(path)) from error
     except RecursionError:
         raise JobError(f"the {what} is nested too deeply", remedy="is it one?", origin=str(path)) from None
     try:
@@ -334,7 +337,7 @@ def _query(name: str, section: QuerySection, text: str, origin: str, base: Path)
     if section.text is not None:
         return Query.parse(section.text, f"{origin} [queries.{name}]")
     path = Path(resolve(section.file or "", base))
-    if not path.is_file():
+    if not is_file(path):
         raise JobError(
             f"there is no query file {path}",
             remedy="correct file =, which is relative to the folder of the network file",
