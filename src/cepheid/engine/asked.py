@@ -10,7 +10,7 @@ import numpy as np
 from cepheid.compiler.hooked import Hooks
 from cepheid.compiler.load import Flags
 from cepheid.compiler.tables import CompiledPlan
-from cepheid.engine.pool import Pool
+from cepheid.engine.pool import Pool, rows_in
 from cepheid.kernels import hook_layout as h
 from cepheid.kernels import layout as k
 from cepheid.ports.pairs import Cells, Guard, Orders, PairPolicy, Seen
@@ -45,7 +45,7 @@ class Asked:
         self._policy = policy
         self._pool = pool
         self._marks = int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_PAIR])
-        self._row_width = int(compiled.plan[k.P_ROW_WIDTH])
+        self._plan = compiled.plan
         field = max(int(compiled.plan[compiled.plan[k.P_HOOKS] + h.H_FIRST]), 0)
         n_types, n_states, n_bins = self._hooks.cells.shape
         n_groups = n_types * n_states
@@ -78,9 +78,10 @@ class Asked:
 
     def _mark_unobserved(self) -> None:
         """Let the partial matches that are there count for no pair: they came about while nobody observed."""
-        ring, at = self._ring(), (self._places(), self._marks)
+        ring, places = rows_in(self._plan, self._pool.pool)
         nowhere = int(np.prod(self.cells.shape))
-        ring[at] = ring[at] & ~h.BELOW_PLACE | nowhere << h.CELL_SHIFT | h.WENT_ON
+        kept = ring[places, self._marks] & ~h.BELOW_PLACE
+        ring[places, self._marks] = kept | nowhere << h.CELL_SHIFT | h.WENT_ON
 
     def end(self) -> None:
         """Show the policy all that has happened."""
@@ -218,18 +219,7 @@ class Asked:
 
     def _left_open(self) -> k.Ints:
         """By state, the partial matches that could go on when the input ended, which closes all windows."""
-        ring, places = self._ring(), self._places()
+        ring, places = rows_in(self._plan, self._pool.pool)
         waits = ring[places, self._marks] & h.WENT_ON == 0
         states = ring[places[waits], k.STATE] & k.STATE_MASK
         return np.bincount(states, minlength=self.cells.shape[1]).astype(np.int64, copy=False)
-
-    def _ring(self) -> k.Ints:
-        """The ring of rows, (capacity, words): a view."""
-        words, width = self._pool.pool, self._row_width
-        return words[words[k.M_ROWS] :][: int(words[k.M_CAPACITY]) * width].reshape(-1, width)
-
-    def _places(self) -> k.Ints:
-        """Where in it the rows in use lie, the oldest first."""
-        words = self._pool.pool
-        places: k.Ints = np.arange(words[k.M_TAIL], words[k.M_HEAD]) & (words[k.M_CAPACITY] - 1)
-        return places

@@ -24,7 +24,7 @@ from cepheid.engine.matches import Matches
 from cepheid.engine.narrowing import narrowed
 from cepheid.engine.open_predicates import OpenPredicates
 from cepheid.engine.places import PlaceCounter, with_places
-from cepheid.engine.pool import Pool
+from cepheid.engine.pool import Pool, rows_in
 from cepheid.engine.saved_rows import fingerprint, restored_rows, saved_rows
 from cepheid.engine.session import fire_until, matches_in, step_over
 from cepheid.engine.settings import Settings
@@ -344,10 +344,7 @@ class CarriedSession:
             return
         compiled, pool = self._compiled, self._pool
         plan, words = compiled.plan, pool.pool
-        ids = np.arange(words[k.M_TAIL], words[k.M_HEAD])
-        width, capacity = int(plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
-        rows = words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width)
-        slots = ids & (capacity - 1)
+        rows, slots = rows_in(plan, words)
         at = int(plan[k.P_REGISTERS])
         for register, number in compiled.registers.items():
             if not isinstance(register, Value | Tally) or register.column not in changed:
@@ -364,7 +361,7 @@ class CarriedSession:
         relink, relink_kept = relinkers()
         pool.set_events(events)
         rekey_kernel()(plan, words, events.ints, events.nulls)
-        heads = words[words[k.M_HEADS] :][: capacity * int(plan[k.P_N_LISTS])]
+        heads = words[words[k.M_HEADS] :][: len(rows) * int(plan[k.P_N_LISTS])]
         heads[:] = k.NO_ROW
         relink(plan, words)
         buckets = words[words[k.M_KEPT_HEADS] :][: int(words[k.M_KEPT_CAPACITY]) * int(plan[k.P_N_BUFFERS])]

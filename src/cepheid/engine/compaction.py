@@ -12,7 +12,7 @@ from cepheid.compiler.load import relinkers
 from cepheid.compiler.registers import Iteration, Slot
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.engine.open_predicates import refuted
-from cepheid.engine.pool import Pool
+from cepheid.engine.pool import Pool, rows_in
 from cepheid.engine.watermark import BEFORE_ALL_US
 from cepheid.kernels import hook_layout as h
 from cepheid.kernels import layout as k
@@ -129,14 +129,13 @@ def held_items(compiled: CompiledPlan, words: k.Ints) -> k.Ints:
         compiled: a plan of that policy.
         words: of a pool, between two steps of the kernel.
     """
-    width, capacity = int(compiled.plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
-    ring = words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width)
+    ring, _ = rows_in(compiled.plan, words)
     runs = runs_of(words)[:, k.RUN_ROW]
-    items = ring[runs[runs >= 0] & (capacity - 1), k.ITEM_NEXT]
+    items = ring[runs[runs >= 0] & (len(ring) - 1), k.ITEM_NEXT]
     found = []
     while (items := items[items >= 0]).size:
-        found.append(ring[items & (capacity - 1), k.EVENT])
-        items = ring[items & (capacity - 1), k.ITEM_NEXT]
+        found.append(ring[items & (len(ring) - 1), k.EVENT])
+        items = ring[items & (len(ring) - 1), k.ITEM_NEXT]
     return np.concatenate([np.zeros(0, np.int64), *found])
 
 
@@ -218,8 +217,8 @@ def _count_expired(compiled: CompiledPlan, pool: Pool, gone: k.Ints) -> None:
 def _rows(compiled: CompiledPlan, words: k.Ints, events: KernelEvents, watermark_us: int) -> _Rows:
     plan, automaton = compiled.plan, compiled.automaton
     ids = np.arange(words[k.M_TAIL], words[k.M_HEAD])
-    width, capacity = int(plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
-    fields = words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width)[ids & (capacity - 1)]
+    ring, places = rows_in(plan, words)
+    fields = ring[places]
     run_field = int(plan[k.P_RUN_FIELD])
     linked = fields[:, link_fields(plan)] != k.UNLINKED
     can_go_on = np.ones(len(ids), np.bool_)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cepheid.compiler.elements import Elements, RemoteData
 from cepheid.compiler.tables import CompiledPlan
 from cepheid.compiler.vector import Resolve
-from cepheid.engine.pool import Pool
+from cepheid.engine.pool import Pool, rows_in
 from cepheid.engine.predicate import Frozen, Predicate, Truths
 from cepheid.errors import DataError
 from cepheid.kernels import layout as k
@@ -361,10 +361,7 @@ class OpenPredicates:
 
     def rows(self) -> tuple[k.Ints, k.Ints, int]:
         """The room for rows, which places in it have one, and the field with what it rests on."""
-        words = self._pool.pool
-        width, capacity = int(self._plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
-        at = np.arange(words[k.M_TAIL], words[k.M_HEAD]) & (capacity - 1)
-        return words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width), at, int(self._plan[k.P_CHAIN])
+        return *rows_in(self._plan, self._pool.pool), int(self._plan[k.P_CHAIN])
 
     def _forget(self, named: set[int]) -> None:
         for number, predicate in enumerate(self._by_number):

@@ -20,6 +20,16 @@ def rows_for(n_events: int) -> int:
     return max(FEWEST_ROWS, 1 << n_events.bit_length())
 
 
+def rows_in(plan: k.Ints, words: k.Ints) -> tuple[k.Ints, k.Ints]:
+    """The ring of rows in the words of a pool, (capacity, words of a row), a view; and where in it those in use lie.
+
+    The latter are int64, the oldest first.
+    """
+    width, capacity = int(plan[k.P_ROW_WIDTH]), int(words[k.M_CAPACITY])
+    ring: k.Ints = words[words[k.M_ROWS] :][: capacity * width].reshape(-1, width)
+    return ring, np.arange(words[k.M_TAIL], words[k.M_HEAD]) & (capacity - 1)
+
+
 class Pool:
     """The arrays that one matcher's kernel works on.
 

@@ -107,10 +107,10 @@ class Together:
         return self._found[name]
 
     def _prepared(self, name: str, bound: BoundQuery, events: EventBatch) -> CompiledPlan:
-        if name in self._timed_out:
-            asked_for(bound, self._settings.evaluation)  # one plan tells it, but what is asked for must be one, too
+        evaluation = asked_for(bound, self._settings.evaluation)
+        if name in self._timed_out:  # one plan tells it, but what is asked for must be one, too
             return prepare(bound, timed_out=True)
-        compiled = prepare(bound, evaluation=asked_for(bound, self._settings.evaluation))
+        compiled = prepare(bound, evaluation=evaluation)
         compiled, self._decisions[name] = decided(compiled, events, self._settings)
         return compiled
 
